@@ -1,0 +1,69 @@
+"""Any space file in, any space file out; and ConfigSpace objects."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from capra.errors import InputError
+from capra.formats.text import read_text
+from capra.space.irace import parse_irace, write_irace
+from capra.space.json import parse_json, write_json
+from capra.space.pcs import parse_pcs, write_pcs
+from capra.space.space import Space
+
+__all__ = ["SPACE_FORMATS", "from_configspace", "read_space", "space_format", "to_configspace", "write_space"]
+
+_IRACE_LINE = re.compile(r"^\s*[A-Za-z._][\w.-]*\s+[\"'][^\"']*[\"']\s+[crio][\s,(]", re.ASCII | re.MULTILINE)
+
+SPACE_FORMATS: Mapping[str, tuple[Callable[[str, str | Path], Space], Callable[[Space], str]]] = {
+    "pcs": (parse_pcs, write_pcs),
+    "json": (parse_json, write_json),
+    "irace": (parse_irace, write_irace),
+}
+_SUFFIXES = {".pcs": "pcs", ".json": "json", ".txt": "irace"}
+
+
+def read_space(path: str | Path) -> Space:
+    """The space of a PCS (old or new), ConfigSpace JSON or irace parameter file, whatever its name."""
+    text = read_text(path)
+    return SPACE_FORMATS[_sniff(text)][0](text, path)
+
+
+def _sniff(text: str) -> str:
+    if text.lstrip()[:1] == "{" and '"hyperparameters"' in text:
+        return "json"
+    return "irace" if _IRACE_LINE.search(text) else "pcs"
+
+
+def space_format(path: str | Path) -> str:
+    """The format that a file to be written has, by its suffix: .pcs, .json, or .txt (irace)."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise InputError(
+            f"{path}: cannot tell the format from the name", hint="end it in .pcs, .json or .txt (irace)"
+        )
+    return _SUFFIXES[suffix]
+
+
+def write_space(space: Space, path: str | Path) -> None:
+    """Write the space in the format of the file's suffix; SpaceError names what that format cannot say."""
+    text = SPACE_FORMATS[space_format(path)][1](space)
+    Path(path).write_text(text, encoding="utf-8")
+
+
+def from_configspace(configuration_space: Any) -> Space:
+    """Our space for a ``ConfigSpace.ConfigurationSpace``."""
+    return parse_json(json.dumps(configuration_space.to_serialized_dict()), "<ConfigurationSpace>")
+
+
+def to_configspace(space: Space) -> Any:
+    """A ``ConfigSpace.ConfigurationSpace`` for our space."""
+    try:
+        from ConfigSpace import ConfigurationSpace
+    except ImportError:
+        raise InputError("ConfigSpace is not installed", hint="pip install 'capra[configspace]'") from None
+    return ConfigurationSpace.from_serialized_dict(json.loads(write_json(space)))

@@ -1,0 +1,189 @@
+"""irace's ``parameters.txt``::
+
+    name "switch " type[,log] (domain) [| condition]        type: c categorical, o ordinal, i integer, r real
+
+then optionally ``[forbidden]`` (one expression a line) and ``[global]`` (``digits = 4``). Conditions and forbidden clauses
+are R expressions; we read the part of R that compares and computes (``grammar``), and never evaluate text. irace files
+carry no defaults: the default is the first value or the middle of the range; if that is forbidden, a legal sample.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from capra.errors import SpaceError
+from capra.formats.text import Scanner, numbered_lines, read_text
+from capra.runs import Value
+from capra.space.draft import Draft
+from capra.space.grammar import IRACE, format_expression, parse_expression
+from capra.space.parameters import Categorical, Integer, Ordinal, Parameter, Real
+from capra.space.space import Space
+
+__all__ = ["parse_irace", "read_irace", "write_irace"]
+
+_NAME = re.compile(r"[A-Za-z._][A-Za-z0-9._-]*", re.ASCII)
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_VALUE = re.compile(r"\"[^\"]*\"|'[^']*'|[^\s,()\"'|#]+")
+_TYPE = re.compile(r"[crio](?=[\s,(])")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_SECTION = re.compile(r"\[\s*(forbidden|global)\s*\]")
+_DIGITS = re.compile(r"digits\s*=\s*\d{1,2}", re.ASCII)
+
+
+def read_irace(path: str | Path) -> Space:
+    """The space of an irace parameter file; its switches are in ``space.switches``."""
+    return parse_irace(read_text(path), path)
+
+
+def parse_irace(text: str, path: str | Path = "<irace>") -> Space:
+    """The space of an irace parameter text; ``path`` is what errors name."""
+    reader = _Reader(path)
+    for number, line in numbered_lines(text, path):
+        content = _without_comment(line)
+        if content.strip():
+            reader.line(Scanner(content, path, number))
+    return reader.finish()
+
+
+def _without_comment(line: str) -> str:
+    """The line up to a ``#`` that is not inside quotes."""
+    quote = ""
+    for i, char in enumerate(line):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "\"'":
+            quote = char
+        elif char == "#":
+            return line[:i]
+    return line
+
+
+class _Reader:
+    """Declarations are taken as they come; expressions wait until every name is known."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.draft = Draft(path)
+        self.section = "parameters"
+        self.conditions: list[tuple[str, Scanner]] = []
+        self.clauses: list[Scanner] = []
+
+    def line(self, scanner: Scanner) -> None:
+        if section := _SECTION.fullmatch(scanner.text.strip()):
+            self.section = section[1]
+        elif self.section == "forbidden":
+            self.clauses.append(scanner)
+        elif self.section == "global":
+            # irace rounds reals to this many decimals; we keep our own ten digits.
+            scanner.need(_DIGITS, "digits = N")
+            scanner.finish()
+        else:
+            self._parameter(scanner)
+
+    def _parameter(self, scanner: Scanner) -> None:
+        name = scanner.need(_NAME, "a parameter name")
+        switch = scanner.need(_QUOTED, 'a switch in quotes ("" for none)')[1:-1]
+        kind = scanner.need(_TYPE, "a type: c, o, i or r")
+        log = scanner.accept(",") and bool(scanner.need(re.compile(r"log\b"), "log"))
+        values = self._domain(scanner, numeric=kind in "ir")
+        if scanner.accept("|"):
+            self.conditions.append((name, scanner))
+        else:
+            scanner.finish()
+        self.draft.declare(scanner.line, _maker(name, kind, values, log))
+        self.draft.switches[name] = switch
+
+    def _domain(self, scanner: Scanner, *, numeric: bool) -> list[str]:
+        scanner.expect("(", "(domain)")
+        values = [self._value(scanner, numeric)]
+        while scanner.accept(","):
+            values.append(self._value(scanner, numeric))
+        scanner.expect(")", "',' or ')'")
+        return values
+
+    def _value(self, scanner: Scanner, numeric: bool) -> str:
+        if not numeric:
+            return scanner.need(_VALUE, "a value").strip("\"'")
+        match = scanner.take(_NUMBER)
+        if not match:
+            scanner.fail(
+                "a bound that is not a number: domains that depend on other parameters are not supported",
+                hint="use the widest range and forbid what is outside it in [forbidden]",
+            )
+        return match[0]
+
+    def finish(self) -> Space:
+        for child, scanner in self.conditions:
+            condition = parse_expression(scanner, self.draft.parameters, IRACE)
+            scanner.finish()
+            self.draft.activate(scanner.line, child, condition)
+        for scanner in self.clauses:
+            clause = parse_expression(scanner, self.draft.parameters, IRACE)
+            scanner.finish()
+            self.draft.forbid(scanner.line, clause)
+        return self.draft.finish(suggested_default=True)
+
+
+def _maker(name: str, kind: str, values: list[str], log: bool) -> Callable[[], Parameter]:
+    def make() -> Parameter:
+        if kind in "co":
+            if log:
+                raise SpaceError(f"{name}: only numbers have a log scale")
+            return (Categorical if kind == "c" else Ordinal)(name, tuple(values), values[0])
+        if len(values) != 2:
+            raise SpaceError(f"{name}: a range is (lower, upper)")
+        lower, upper = float(values[0]), float(values[1])
+        middle = (lower * upper) ** 0.5 if log and lower > 0 else (lower + upper) / 2
+        if kind == "r":
+            return Real(name, lower, upper, middle, log)
+        if lower % 1 or upper % 1:
+            raise SpaceError(f"{name}: the bounds of an integer are integers")
+        return Integer(name, int(lower), int(upper), round(middle), log)
+
+    return make
+
+
+# --- writing ---
+
+
+def write_irace(space: Space) -> str:
+    """The space as irace's parameters.txt; defaults are not part of that format.
+
+    SpaceError names what irace cannot say: names that are no R names, values that are not text.
+    """
+    lines = [_declaration(space, parameter) for parameter in space.parameters.values()]
+    if space.forbidden:
+        lines += ["", "[forbidden]"]
+        lines += [format_expression(clause, IRACE) for clause in space.forbidden]
+    return "\n".join(lines) + "\n"
+
+
+def _declaration(space: Space, parameter: Parameter) -> str:
+    name = parameter.name
+    if not _NAME.fullmatch(name):
+        raise parameter.error("irace cannot write this name", hint="names are letters, digits, '.', '_' and '-'")
+    switch = space.switches.get(name, f"--{name}=")
+    if '"' in switch:
+        raise parameter.error("irace cannot write a switch with quotes")
+    line = f'{name} "{switch}" {_domain(parameter)}'
+    if name in space.conditions:
+        line += f" | {format_expression(space.conditions[name], IRACE)}"
+    return line
+
+
+def _domain(parameter: Parameter) -> str:
+    match parameter:
+        case Categorical(choices=choices) | Ordinal(choices=choices):
+            kind = "c" if isinstance(parameter, Categorical) else "o"
+            return f"{kind} ({', '.join(_word(parameter, choice) for choice in choices)})"
+        case Integer() | Real():
+            kind = "i" if isinstance(parameter, Integer) else "r"
+            return f"{kind}{',log' * parameter.log} ({parameter.lower!r}, {parameter.upper!r})"
+    raise parameter.error("irace has no such type")
+
+
+def _word(parameter: Parameter, value: Value) -> str:
+    if not isinstance(value, str) or '"' in value or "'" in value or "\\" in value:
+        raise parameter.error(f"irace cannot write the value {value!r}", hint="its values are text without quotes")
+    return f'"{value}"'
