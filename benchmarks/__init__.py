@@ -1,0 +1,1 @@
+"""Every figure we publish, one script each."""

@@ -1,0 +1,409 @@
+"""Runs one program under limits, measures it from outside, and leaves nothing of it behind.
+
+Each run has a small native program of its own, ``capra-supervisor`` (sources in ``native/``): it starts the
+target in a new session and a private directory, follows every descendant, daemons included, and answers with
+raw facts. What the facts mean is decided elsewhere. The promises:
+
+* the arguments arrive byte for byte, no shell is involved, and only the given environment is seen;
+* when a run is over no process of it is alive, except those listed in ``Facts.unkillable``;
+* the target ends when this process dies, however it dies;
+* no output, however long, takes more memory than ``Limits.head + Limits.tail`` twice.
+
+A run that may not be trusted to be over (the supervisor itself was killed) gives ``Facts.lost``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import math
+import os
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import warnings
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+from capra.errors import TargetError
+
+__all__ = [
+    "Captured",
+    "Facts",
+    "Job",
+    "Limits",
+    "Supervised",
+    "clean_environment",
+    "delegated_cgroup",
+    "run",
+    "supervisor_path",
+]
+
+Argument = str | bytes | os.PathLike[str]
+
+_INHERITED = ("PATH",)
+_FIXED = {"LANG": "C", "OMP_NUM_THREADS": "1"}
+_DIRECTORY_PREFIX = "capra-run-"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one run: seconds, bytes, numbers. ``None`` is no bound.
+
+    ``cpu``, ``memory`` and ``processes`` are those of the whole tree. A wall bound is always set, because a
+    target that sleeps uses no CPU time: by default three times the CPU bound and five seconds. The *leading*
+    bound, which ``tighten`` and ``resume`` change, is ``cpu`` if given, else ``wall``.
+
+    ``file_size``, ``address_space`` and ``user_processes`` are kept by the kernel for each process
+    (RLIMIT_FSIZE, _AS, _NPROC). The last one counts all processes and threads of the user; by default it is so
+    high that only a fork bomb meets it. It does not bind root: run unknown targets as somebody else.
+    """
+
+    cpu: float | None = None
+    wall: float | None = None
+    memory: int | None = None
+    processes: int | None = 1024
+    file_size: int | None = None
+    address_space: int | None = None
+    user_processes: int | None = None
+    grace: float = 1.0
+    """Seconds between SIGTERM and SIGKILL; 0 kills at once."""
+    kill_timeout: float = 5.0
+    """Seconds after SIGKILL until a process that does not go is given up (it hangs in the kernel)."""
+    head: int = 65536
+    """Bytes kept of the beginning of each output."""
+    tail: int = 65536
+    """Bytes kept of its end."""
+
+    def __post_init__(self) -> None:
+        if self.cpu is None and self.wall is None:
+            raise TargetError("a run needs a bound on its CPU time or on its wall time")
+        for name in self.__slots__:
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value >= 0):
+                raise TargetError(f"limit {name} must be a finite number >= 0, not {value!r}")
+
+    @property
+    def wall_bound(self) -> float:
+        """The wall bound in force at the start."""
+        if self.wall is not None:
+            return self.wall
+        return 3.0 * (self.cpu or 0.0) + 5.0
+
+    @property
+    def leading(self) -> float:
+        """The bound called *cutoff*: CPU seconds if those are bounded, else wall seconds."""
+        return self.wall_bound if self.cpu is None else self.cpu
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to run. A program named without a slash is looked up in the PATH of ``environment``.
+
+    ``environment`` defaults to ``clean_environment()``; HOME and TMPDIR are the private directory unless it
+    names them. ``cores``: pin to these. ``scratch``: where the private directory is made (on a local disk; by
+    default in the system's temporary directory). ``cgroup``: a version 2 group in which a child may be made,
+    see ``delegated_cgroup``. A relative path as the program's name is searched in the private directory.
+    """
+
+    argv: Sequence[Argument]
+    limits: Limits
+    environment: Mapping[str, str] | None = None
+    cores: tuple[int, ...] = ()
+    scratch: Path | None = None
+    cgroup: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """The first and the last bytes of an output, and how many between them were dropped."""
+
+    head: bytes = b""
+    tail: bytes = b""
+    dropped: int = 0
+
+    def text(self) -> str:
+        """For people and parsers: undecodable bytes replaced, the gap marked by a line of its own."""
+        gap = f"\n[... {self.dropped} bytes dropped ...]\n".encode() if self.dropped else b""
+        return (self.head + gap + self.tail).decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What was seen of one run. Times in seconds, memory in bytes."""
+
+    exit_code: int | None = None
+    signal: int | None = None
+    """The signal that ended the main process (ours included)."""
+    start_error: str | None = None
+    """Why the program could not be started; then no other value means anything."""
+    limit: str | None = None
+    """The bound that was passed: cpu, wall, memory, processes; or "command" if it was stopped by order.
+
+    Set also if the target passed it and ended by itself before that was noticed (``stopped`` is false)."""
+    stopped: bool = False
+    """We ended it."""
+    cutoff: float = 0.0
+    """The leading bound in force at the end; what had been used by then if it was stopped by order."""
+    cpu: float = 0.0
+    """Of the whole tree, orphans and daemons and what it used while it was being stopped included."""
+    wall: float = 0.0
+    """Until the main process ended, without ``held``."""
+    held: float = 0.0
+    memory: int = 0
+    """Peak of the tree."""
+    overshoot: float = 0.0
+    """How far the bound was passed when that was noticed, in the bound's own unit."""
+    processes: int = 0
+    """Most of them seen alive at one time."""
+    stragglers: int = 0
+    """Descendants that outlived the main process and had to be killed."""
+    unkillable: tuple[int, ...] = ()
+    """Process ids that were still alive after the kill timeout."""
+    stdout: Captured = field(default_factory=Captured)
+    stderr: Captured = field(default_factory=Captured)
+    pinned: bool = False
+    backend: str = "process"
+    """Who measured: "process" (/proc and rusage) or "cgroup2"."""
+    lost: bool = False
+    """The supervisor failed or was killed: nothing is known about the target."""
+    reason: str = ""
+    """Why it is lost."""
+
+
+@cache
+def supervisor_path() -> Path:
+    """The native program; it is installed beside our compiled module."""
+    spec = importlib.util.find_spec("capra._kernels")
+    if spec is None or spec.origin is None or not Path(spec.origin).with_name("capra-supervisor").exists():
+        raise TargetError("capra-supervisor is missing", hint="install capra again: it comes with the package")
+    return Path(spec.origin).with_name("capra-supervisor")
+
+
+def clean_environment(allow: Iterable[str] = (), base: Mapping[str, str] | None = None) -> dict[str, str]:
+    """PATH, LANG=C, OMP_NUM_THREADS=1 and the allowed names that ``base`` (default: our own environment) has.
+
+    HOME and TMPDIR are added when a run starts: its private directory, unless they are among the allowed.
+    """
+    base = os.environ if base is None else base
+    wanted = (*_INHERITED, *allow)
+    return {**_FIXED, **{name: base[name] for name in wanted if name in base}}
+
+
+def delegated_cgroup() -> Path | None:
+    """Our own version 2 control group if we may make children in it; never the root of the hierarchy."""
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+        mounts = Path("/proc/self/mounts").read_text().splitlines()
+        own = next((line[4:] for line in lines if line.startswith("0::/") and line != "0::/"), None)
+        root = next((line.split()[1] for line in mounts if line.split()[2] == "cgroup2"), None)
+        if own and root:
+            group = Path(root + own)
+            if os.access(group, os.W_OK) and os.access(group / "cgroup.procs", os.W_OK):
+                return group
+    return None
+
+
+class Supervised:
+    """A run under way. Made by ``start``; to be closed, best as a context manager.
+
+    ``fileno`` becomes readable when the run is over, so one thread can wait for hundreds. Commands may come
+    from any thread and do nothing once the run is over. The private directory lives until ``close``.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], directory: Path, limits: Limits) -> None:
+        self.directory = directory
+        self._process = process
+        self._report: IO[bytes] = process.stdout  # type: ignore[assignment]  # it was asked for
+        self._limits = limits
+        self._started = time.monotonic()
+        self._facts: Facts | None = None
+        self._lock = threading.Lock()
+        self._discard = weakref.finalize(self, _discard_directory, directory, os.getpid())
+
+    @classmethod
+    def start(cls, job: Job, *, _testing: Mapping[str, float] | None = None) -> Self:
+        """Start the job. Raises TargetError if it cannot be passed on or no supervisor can be started."""
+        helper = supervisor_path()
+        directory = Path(tempfile.mkdtemp(prefix=_DIRECTORY_PREFIX, dir=job.scratch))
+        try:
+            request = _encode(job, directory, _testing or {})
+            process = _start_helper(helper)
+        except BaseException:
+            _discard_directory(directory, os.getpid())
+            raise
+        supervised = cls(process, directory, job.limits)
+        supervised._send(request)
+        return supervised
+
+    @property
+    def pid(self) -> int:
+        """Process id of the supervisor, not of the target."""
+        return self._process.pid
+
+    def fileno(self) -> int:
+        """Readable when the run is over and until ``wait`` has returned its facts."""
+        return self._report.fileno()
+
+    def tighten(self, cutoff: float, wall: float | None = None) -> None:
+        """Lower the leading bound (and the wall bound) of the run; 0 stops it now, with the grace period."""
+        self._command("cutoff", cutoff, wall)
+
+    def hold(self) -> None:
+        """Stop the whole tree (SIGSTOP) and the clocks. It keeps its memory."""
+        self._send(b"hold\n")
+
+    def resume(self, cutoff: float, wall: float | None = None) -> None:
+        """Go on, under these bounds, which may be higher than before."""
+        self._command("resume", cutoff, wall)
+
+    def kill(self) -> None:
+        """End everything at once, without a grace period."""
+        self._send(b"kill\n")
+
+    def wait(self, timeout: float | None = None) -> Facts | None:
+        """The facts, or None if the run is not over within ``timeout`` seconds. For one thread at a time."""
+        if self._facts is None and self._readable(timeout):
+            report = self._report.read()
+            self._hang_up()
+            code = self._process.wait()
+            self._facts = _decode(report) or self._lost(report, code)
+        return self._facts
+
+    def close(self) -> None:
+        """Kill the run if it is not over and remove its directory."""
+        self.kill()
+        patience = self._limits.kill_timeout + 10.0
+        while self.wait(patience) is None:
+            self._process.kill()
+        self._discard()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _command(self, word: str, cutoff: float, wall: float | None) -> None:
+        numbers = [cutoff] if wall is None else [cutoff, wall]
+        if not all(math.isfinite(number) for number in numbers):
+            raise TargetError(f"a bound must be a finite number, not {numbers}")
+        self._send(" ".join([word, *(repr(max(0.0, float(number))) for number in numbers)]).encode() + b"\n")
+
+    def _send(self, message: bytes) -> None:
+        pipe = self._process.stdin
+        with self._lock, contextlib.suppress(BrokenPipeError):
+            view = memoryview(message)
+            while pipe is not None and not pipe.closed and view:
+                view = view[pipe.write(view) :]
+
+    def _hang_up(self) -> None:
+        with self._lock:
+            for pipe in (self._process.stdin, self._process.stdout):
+                if pipe is not None:
+                    pipe.close()
+
+    def _readable(self, timeout: float | None) -> bool:
+        poll = select.poll()  # not select(): descriptors may be beyond 1024
+        poll.register(self.fileno(), select.POLLIN)
+        return bool(poll.poll(None if timeout is None else max(0.0, 1000.0 * timeout)))
+
+    def _lost(self, report: bytes, code: int) -> Facts:
+        said = report[:1000].decode("utf-8", "replace").strip()
+        end = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        return Facts(
+            cutoff=self._limits.leading,
+            wall=time.monotonic() - self._started,
+            lost=True,
+            reason=f"the supervisor {end} and gave no report" + (f": {said}" if said else ""),
+        )
+
+
+def run(job: Job) -> Facts:
+    """Run the job to its end."""
+    with Supervised.start(job) as supervised:
+        while (facts := supervised.wait()) is None:
+            continue
+    return facts
+
+
+def _start_helper(helper: Path) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            [os.fspath(helper)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            bufsize=0,
+            env={},
+            cwd="/",
+            start_new_session=True,  # Ctrl-C is for us: we tell it what to do
+        )
+    except OSError as error:
+        raise TargetError(f"cannot start {helper}: {error.strerror}") from error
+
+
+def _encode(job: Job, directory: Path, testing: Mapping[str, float]) -> bytes:
+    """The request: see native/request.hpp."""
+    home = {"HOME": os.fspath(directory), "TMPDIR": os.fspath(directory)}
+    given = clean_environment() if job.environment is None else job.environment
+    fields = [(b"directory", os.fsencode(directory)), (b"remove", b"1"), (b"owner", b"%d" % os.getpid())]
+    fields += [(b"arg", os.fsencode(argument)) for argument in job.argv]
+    fields += [(b"env", os.fsencode(f"{name}={value}")) for name, value in {**home, **given}.items()]
+    numbers = {name: getattr(job.limits, name) for name in Limits.__slots__}
+    numbers |= {"wall": job.limits.wall_bound, **testing}
+    fields += [(key.encode(), repr(float(value)).encode()) for key, value in numbers.items() if value is not None]
+    if job.cores:
+        fields.append((b"cores", ",".join(map(str, job.cores)).encode()))
+    if job.cgroup is not None:
+        fields.append((b"cgroup", os.fsencode(job.cgroup)))
+    if not job.argv or not fields[3][1]:
+        raise TargetError("there is no program to run: the argument list is empty")
+    for key, value in fields:
+        if b"\0" in value:
+            raise TargetError(f"a NUL byte cannot be passed to a program: {key.decode()} {value!r}")
+    payload = b"".join(b"%s=%s\0" % pair for pair in fields)
+    return b"CAPRA1 %08d\n" % len(payload) + payload
+
+
+def _decode(report: bytes) -> Facts | None:
+    """None if this is not a whole report."""
+    line, newline, rest = report.partition(b"\n")
+    if not newline or not line.startswith(b"{"):
+        return None
+    values = json.loads(line)
+    if len(rest) != sum(values["stdout"][:2] + values["stderr"][:2]):
+        return None
+    outputs: dict[str, Any] = {}
+    for name in ("stdout", "stderr"):
+        head, tail, dropped = values.pop(name)
+        outputs[name] = Captured(rest[:head], rest[head : head + tail], dropped)
+        rest = rest[head + tail :]
+    values.pop("ignored")
+    interrupted = values.pop("interrupted")
+    values["unkillable"] = tuple(values["unkillable"])
+    reason = "the supervisor was told to stop by a signal" if interrupted else ""
+    return Facts(**values, **outputs, lost=interrupted, reason=reason)
+
+
+def _discard_directory(directory: Path, owner: int) -> None:
+    if os.getpid() != owner:  # a fork of us must not remove what the original still uses
+        return
+    with contextlib.suppress(OSError, RecursionError):
+        shutil.rmtree(directory)
+    if directory.exists():
+        # Directories without write permission, or nested deeper than paths and recursion go.
+        for command in (["chmod", "-R", "u+rwX", "--"], ["rm", "-rf", "--"]):
+            subprocess.run([*command, os.fspath(directory)], check=False, stderr=subprocess.DEVNULL)
+    if directory.exists():
+        warnings.warn(f"{directory} could not be removed", ResourceWarning, stacklevel=2)
