@@ -15,7 +15,7 @@ $(STAMP): pyproject.toml $(KERNELS)
 	touch $@
 
 demo: setup
-	$(BIN)/capra check examples/clasp/scenario.toml
+	$(BIN)/capra demo
 
 test: setup
 	$(BIN)/python -m pytest -n 2

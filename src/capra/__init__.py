@@ -1,1 +1,31 @@
-"""Capra."""
+"""Capra finds the parameter configuration that makes an algorithm fastest on your instances.
+
+>>> import capra
+>>> scenario = capra.Scenario.load("scenario.toml")        # doctest: +SKIP
+"""
+
+from capra.errors import CapraError, FormatError, InputError, ScenarioError, SpaceError, TargetError
+from capra.runs import Configuration, Objective, Outcome, Run, RunRequest, Status
+from capra.scenario import Budget, Scenario
+from capra.space import Space
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Budget",
+    "CapraError",
+    "Configuration",
+    "FormatError",
+    "InputError",
+    "Objective",
+    "Outcome",
+    "Run",
+    "RunRequest",
+    "Scenario",
+    "ScenarioError",
+    "Space",
+    "SpaceError",
+    "Status",
+    "TargetError",
+    "__version__",
+]

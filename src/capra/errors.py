@@ -78,9 +78,7 @@ class SpaceError(InputError):
     ``part`` is the declaration at fault: ("parameter", name), ("condition", child) or ("forbidden", position).
     """
 
-    def __init__(
-        self, message: str, *, part: tuple[str, str | int] | None = None, hint: str | None = None
-    ) -> None:
+    def __init__(self, message: str, *, part: tuple[str, str | int] | None = None, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
         self.part = part
 

@@ -14,6 +14,8 @@ __all__ = ["LARGEST_FILE", "LONGEST_LINE", "Scanner", "numbered_lines", "read_te
 LARGEST_FILE = 64 * 1024 * 1024
 LONGEST_LINE = 1_000_000
 
+_BLANKS = re.compile(r"\s*")
+
 
 def read_text(path: str | Path) -> str:
     """The file's text. FormatError if it cannot be read, is too large, or is not UTF-8 without NUL bytes."""
@@ -47,9 +49,7 @@ def numbered_lines(text: str, path: str | Path) -> Iterator[tuple[int, str]]:
     """Lines with their numbers from 1, without line ends; a line over LONGEST_LINE is refused."""
     for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
         if len(line) > LONGEST_LINE:
-            raise FormatError(
-                f"the line has {len(line):,} characters, more than {LONGEST_LINE:,}", path=path, line=number
-            )
+            raise FormatError(f"the line has {len(line):,} characters, more than {LONGEST_LINE:,}", path=path, line=number)
         yield number, line
 
 
@@ -68,8 +68,8 @@ class Scanner:
         self.at = 0
 
     def skip_blanks(self) -> None:
-        while self.at < len(self.text) and self.text[self.at].isspace():
-            self.at += 1
+        if blanks := _BLANKS.match(self.text, self.at):
+            self.at = blanks.end()
 
     @property
     def done(self) -> bool:

@@ -69,9 +69,7 @@ class Arguments:
         """InputError for templates of unknown parameters or values, and for unknown placeholders."""
         for name in self.templates:
             if name not in space.parameters:
-                raise InputError(
-                    f"a template for an unknown parameter {name!r}", hint=did_you_mean(name, space.names)
-                )
+                raise InputError(f"a template for an unknown parameter {name!r}", hint=did_you_mean(name, space.names))
         for name in space.names:
             self._check_values(name, space)
             for template in self._all_templates(name):
@@ -103,6 +101,4 @@ def _check_placeholders(name: str, template: str, space: Space) -> None:
     known = {"name", "value", *space.names}
     for word in _PLACEHOLDER.findall(template):
         if word not in known:
-            raise InputError(
-                f"unknown placeholder {{{word}}} in the template of {name}", hint=did_you_mean(word, known)
-            )
+            raise InputError(f"unknown placeholder {{{word}}} in the template of {name}", hint=did_you_mean(word, known))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,8 @@ from capra.space.space import Space
 __all__ = ["MOST_PARAMETERS", "Draft"]
 
 T = TypeVar("T")
+
+_WORD_GOES_ON = re.compile(r"[A-Za-z0-9_.]", re.ASCII)
 
 MOST_PARAMETERS = 20_000
 """Parameters, conditions or clauses of one file."""
@@ -30,16 +33,23 @@ class Draft:
     forbidden: list[Expression] = field(default_factory=list)
     switches: dict[str, str] = field(default_factory=dict)
     lines: dict[tuple[str, str | int], int] = field(default_factory=dict)
+    longest_name: int = 0
 
     def declare(self, line: int, make: Callable[[], Parameter]) -> None:
         """Add the parameter that ``make`` builds from what stands on ``line``."""
         parameter = self._at(line, make)
         if (first := self.lines.get(("parameter", parameter.name))) is not None:
-            raise FormatError(
-                f"{parameter.name} is declared twice, first on line {first}", path=self.path, line=line
-            )
+            raise FormatError(f"{parameter.name} is declared twice, first on line {first}", path=self.path, line=line)
         self._note(line, "parameter", parameter.name, len(self.parameters))
         self.parameters[parameter.name] = parameter
+        self.longest_name = max(self.longest_name, len(parameter.name))
+
+    def name_at(self, text: str, at: int) -> str | None:
+        """The longest declared name that stands at this place as a whole: names may contain operators ("x-y", "a<b")."""
+        for end in range(min(at + self.longest_name, len(text)), at, -1):
+            if text[at:end] in self.parameters and not _WORD_GOES_ON.match(text, end):
+                return text[at:end]
+        return None
 
     def activate(self, line: int, child: str, condition: Expression) -> None:
         """Add a condition for ``child``; several conditions must all hold."""
@@ -55,9 +65,7 @@ class Draft:
         """The space; whatever is wrong with it is said with the line it comes from."""
         if not self.parameters:
             raise FormatError("declares no parameter", path=self.path, line=1)
-        conditions = {
-            child: parts[0] if len(parts) == 1 else And(tuple(parts)) for child, parts in self.conditions.items()
-        }
+        conditions = {child: parts[0] if len(parts) == 1 else And(tuple(parts)) for child, parts in self.conditions.items()}
         return self._at(
             1,
             lambda: Space(

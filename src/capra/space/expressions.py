@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from capra.errors import SpaceError, did_you_mean
 from capra.runs import Value
-from capra.space.parameters import Discrete, Parameter
+from capra.space.parameters import LARGEST_REAL, Discrete, Parameter
 
 __all__ = [
     "And",
@@ -100,7 +101,7 @@ class Or:
 Term = Name | Literal | Apply
 Expression = Compare | Member | And | Or
 
-COMPARISONS: Mapping[str, Callable[[Floats, Floats], Mask]] = {
+COMPARISONS: Mapping[str, Callable[[Any, Any], Mask]] = {
     "==": np.equal,
     "!=": np.not_equal,
     "<": np.less,
@@ -192,10 +193,12 @@ def names_in(node: Expression | Term) -> Iterator[str]:
 def resolve(expression: Expression, parameters: Mapping[str, Parameter]) -> Expression:
     """The same expression with every literal turned into a value of the parameter it is compared with.
 
-    Raises SpaceError for unknown parameters, values outside the domain, and order comparisons or arithmetic on
-    parameters that have no order or no number.
+    Raises SpaceError for unknown parameters, values outside the domain, order comparisons or arithmetic on parameters
+    that have no order or no number, and parts that look at no parameter at all.
     """
     match expression:
+        case And(()) | Or(()) | Member(_, ()):
+            raise SpaceError("an expression without parts")
         case And(parts):
             return And(tuple(resolve(part, parameters) for part in parts))
         case Or(parts):
@@ -212,6 +215,8 @@ def resolve(expression: Expression, parameters: Mapping[str, Parameter]) -> Expr
         case Compare(_, left, right):
             _require_numbers(left, parameters)
             _require_numbers(right, parameters)
+            if next(names_in(expression), None) is None:
+                raise SpaceError("a comparison that looks at no parameter")
             return expression
 
 
@@ -238,7 +243,7 @@ def _require_numbers(term: Term, parameters: Mapping[str, Parameter]) -> None:
             if isinstance(_lookup(name, parameters), Discrete):
                 raise SpaceError(f"{name!r} is not a number: it cannot be computed with or compared with another parameter")
         case Literal(value):
-            if isinstance(value, str) or not np.isfinite(value):
+            if isinstance(value, str) or not abs(value) <= LARGEST_REAL:
                 raise SpaceError(f"{value!r} is not a number", hint=did_you_mean(str(value), parameters))
         case Apply(_, arguments):
             for argument in arguments:
@@ -262,8 +267,8 @@ def holds(expression: Expression, parameters: Mapping[str, Parameter], column: C
             ranks = column(name)
             return reduce(np.logical_or, (ranks == parameters[name].rank(value) for value in values))
         case Compare(operator, Name(name), Literal(value)):
-            left, right = column(name), np.float64(parameters[name].rank(value))
-            return COMPARISONS[operator](left, right) & ~np.isnan(left)
+            ranks = column(name)
+            return COMPARISONS[operator](ranks, parameters[name].rank(value)) & ~np.isnan(ranks)
         case Compare(operator, left_term, right_term):
             with np.errstate(all="ignore"):
                 left, right = _value(left_term, column), _value(right_term, column)

@@ -15,7 +15,7 @@ from capra.space.json import parse_json, write_json
 from capra.space.pcs import parse_pcs, write_pcs
 from capra.space.space import Space
 
-__all__ = ["SPACE_FORMATS", "from_configspace", "read_space", "space_format", "to_configspace", "write_space"]
+__all__ = ["SPACE_FORMATS", "from_configspace", "read_space", "space_format", "to_configspace"]
 
 _IRACE_LINE = re.compile(r"^\s*[A-Za-z._][\w.-]*\s+[\"'][^\"']*[\"']\s+[crio][\s,(]", re.ASCII | re.MULTILINE)
 
@@ -43,21 +43,13 @@ def space_format(path: str | Path) -> str:
     """The format that a file to be written has, by its suffix: .pcs, .json, or .txt (irace)."""
     suffix = Path(path).suffix.lower()
     if suffix not in _SUFFIXES:
-        raise InputError(
-            f"{path}: cannot tell the format from the name", hint="end it in .pcs, .json or .txt (irace)"
-        )
+        raise InputError(f"{path}: cannot tell the format from the name", hint="end it in .pcs, .json or .txt (irace)")
     return _SUFFIXES[suffix]
-
-
-def write_space(space: Space, path: str | Path) -> None:
-    """Write the space in the format of the file's suffix; SpaceError names what that format cannot say."""
-    text = SPACE_FORMATS[space_format(path)][1](space)
-    Path(path).write_text(text, encoding="utf-8")
 
 
 def from_configspace(configuration_space: Any) -> Space:
     """Our space for a ``ConfigSpace.ConfigurationSpace``."""
-    return parse_json(json.dumps(configuration_space.to_serialized_dict()), "<ConfigurationSpace>")
+    return parse_json(json.dumps(configuration_space.to_serialized_dict(), indent=1), "<ConfigurationSpace>")
 
 
 def to_configspace(space: Space) -> Any:

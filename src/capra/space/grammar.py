@@ -7,7 +7,7 @@ limits on depth and length; the result is data (``expressions``), nothing is eva
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from capra.errors import SpaceError, did_you_mean
@@ -33,12 +33,16 @@ DEEPEST = 50
 """Nesting beyond it is refused."""
 LONGEST = 20_000
 """Characters of one expression."""
+MOST_OPERATORS = 100
+"""Arithmetic operators of one expression; a chain of them is as deep as it is long."""
 
 _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?L?", re.ASCII)
 _STRING = re.compile(r"\"([^\"\\]*)\"|'([^'\\]*)'")
 _WORD = re.compile(r"[A-Za-z_.][A-Za-z0-9_.]*", re.ASCII)
 _COMPARISON = re.compile(r"==|!=|<=|>=|<|>")
-_NAME_END = re.compile(r"[A-Za-z0-9_.]", re.ASCII)
+
+
+NameAt = Callable[[str, int], str | None]
 
 
 @dataclass(frozen=True)
@@ -71,46 +75,53 @@ IRACE = Dialect(
 )
 
 
-def parse_expression(scanner: Scanner, names: Iterable[str], dialect: Dialect) -> Expression:
-    """The expression that starts at the scanner's cursor; stops at the first text that cannot belong to it."""
+def parse_expression(scanner: Scanner, name_at: NameAt, dialect: Dialect) -> Expression:
+    """The expression that starts at the scanner's cursor; stops at the first text that cannot belong to it.
+
+    ``name_at`` says which parameter's name stands at a place of the text (see ``Draft.name_at``).
+    """
     if len(scanner.text) - scanner.at > LONGEST:
         scanner.fail(f"an expression of more than {LONGEST:,} characters")
-    result = _Parser(scanner, names, dialect).disjunction()
+    result = _Parser(scanner, name_at, dialect).disjunction()
     if not isinstance(result, Compare | Member | And | Or):
         scanner.fail("expected a comparison")
     return result
 
 
+Node = Expression | Term
+Level = Callable[[], Node]
+
+
 class _Parser:
     """One method per level of the grammar; each returns a boolean expression or, below comparisons, a term."""
 
-    def __init__(self, scanner: Scanner, names: Iterable[str], dialect: Dialect) -> None:
+    def __init__(self, scanner: Scanner, name_at: NameAt, dialect: Dialect) -> None:
         self.scanner = scanner
+        self.name_at = name_at
         self.dialect = dialect
-        # PCS names may contain operators ("x-y", "a.b"): the longest declared name that fits is meant.
-        self.names = sorted(names, key=len, reverse=True)
         self.depth = 0
+        self.operators = 0
 
-    def disjunction(self) -> Expression | Term:
+    def disjunction(self) -> Node:
         return self._chain(self.dialect.disjunction, self.conjunction, Or)
 
-    def conjunction(self) -> Expression | Term:
+    def conjunction(self) -> Node:
         return self._chain(self.dialect.conjunction, self.negation, And)
 
-    def _chain(self, tokens, level, node):  # type: ignore[no-untyped-def]
+    def _chain(self, tokens: tuple[str, ...], level: Level, node: type[And | Or]) -> Node:
         first = level()
         parts = [first]
         while any(self.scanner.accept(token) for token in sorted(tokens, key=len, reverse=True)):
             parts.append(level())
         return first if len(parts) == 1 else node(tuple(self._boolean(part) for part in parts))
 
-    def negation(self) -> Expression | Term:
+    def negation(self) -> Node:
         if self.dialect.negation and not self._at("!=") and self.scanner.accept(self.dialect.negation):
             with _Deeper(self):
                 return negate(self._boolean(self.negation()))
         return self.comparison()
 
-    def comparison(self) -> Expression | Term:
+    def comparison(self) -> Node:
         left = self.sum()
         if self.dialect.membership and self.scanner.accept(self.dialect.membership):
             return self._membership(left)
@@ -120,7 +131,7 @@ class _Parser:
         right = self.sum()
         return Compare(operator[0], self._term(left), self._term(right))
 
-    def _membership(self, left: Expression | Term) -> Member:
+    def _membership(self, left: Node) -> Member:
         if not isinstance(left, Name):
             self.scanner.fail("only a parameter can be looked up in a list")
         self.scanner.expect("c(", "a list c(…)")
@@ -136,26 +147,29 @@ class _Parser:
             self.scanner.fail("expected a value")
         return term.value
 
-    def sum(self) -> Expression | Term:
+    def sum(self) -> Node:
         return self._operators(("+", "-"), self.product)
 
-    def product(self) -> Expression | Term:
+    def product(self) -> Node:
         return self._operators(("*", "/", self.dialect.modulo), self.unary)
 
-    def _operators(self, tokens, level):  # type: ignore[no-untyped-def]
+    def _operators(self, tokens: tuple[str, ...], level: Level) -> Node:
         left = level()
         while (token := self._operator(tokens)) is not None:
             name = "%" if token == self.dialect.modulo else token
+            self.operators += 1
+            if self.operators > MOST_OPERATORS:
+                self.scanner.fail(f"more than {MOST_OPERATORS} arithmetic operators")
             left = Apply(name, (self._term(left), self._term(level())))
         return left
 
-    def _operator(self, tokens: Iterable[str]) -> str | None:
+    def _operator(self, tokens: tuple[str, ...]) -> str | None:
         membership = self.dialect.membership
         if membership and self._at(membership):
             return None
         return next((token for token in tokens if self.scanner.accept(token)), None)
 
-    def unary(self) -> Expression | Term:
+    def unary(self) -> Node:
         if self.scanner.accept("-"):
             with _Deeper(self):
                 term = self._term(self.unary())
@@ -164,14 +178,14 @@ class _Parser:
             return Apply("negative", (term,))
         return self.power()
 
-    def power(self) -> Expression | Term:
+    def power(self) -> Node:
         base = self.atom()
         if self.scanner.accept("^"):
             with _Deeper(self):
                 return Apply("^", (self._term(base), self._term(self.unary())))
         return base
 
-    def atom(self) -> Expression | Term:
+    def atom(self) -> Node:
         if self.scanner.accept("("):
             with _Deeper(self):
                 inner = self.disjunction()
@@ -185,7 +199,7 @@ class _Parser:
             return Literal(string[1] if string[1] is not None else string[2])
         return self._word()
 
-    def _word(self) -> Expression | Term:
+    def _word(self) -> Node:
         start = self.scanner.at
         word = self.scanner.need(_WORD, "a parameter, a number or a quoted value")
         if word in self.dialect.constants:
@@ -196,9 +210,7 @@ class _Parser:
 
     def _call(self, word: str, start: int) -> Apply:
         if word not in self.dialect.functions:
-            self.scanner.fail(
-                f"unknown function {word!r}", at=start, hint=did_you_mean(word, self.dialect.functions)
-            )
+            self.scanner.fail(f"unknown function {word!r}", at=start, hint=did_you_mean(word, self.dialect.functions))
         function = self.dialect.functions[word]
         arguments = []
         with _Deeper(self):
@@ -213,23 +225,20 @@ class _Parser:
 
     def _declared_name(self) -> str | None:
         self.scanner.skip_blanks()
-        text, at = self.scanner.text, self.scanner.at
-        for name in self.names:
-            if text.startswith(name, at) and not _NAME_END.match(text, at + len(name)):
-                self.scanner.at += len(name)
-                return name
-        return None
+        name = self.name_at(self.scanner.text, self.scanner.at)
+        self.scanner.at += len(name or "")
+        return name
 
     def _at(self, token: str) -> bool:
         self.scanner.skip_blanks()
         return self.scanner.text.startswith(token, self.scanner.at)
 
-    def _boolean(self, node: Expression | Term) -> Expression:
+    def _boolean(self, node: Node) -> Expression:
         if isinstance(node, Compare | Member | And | Or):
             return node
         self.scanner.fail("expected a comparison")
 
-    def _term(self, node: Expression | Term) -> Term:
+    def _term(self, node: Node) -> Term:
         if isinstance(node, Name | Literal | Apply):
             return node
         self.scanner.fail("a comparison cannot be computed with")
@@ -298,6 +307,6 @@ def _format_value(value: Value, dialect: Dialect) -> str:
         return spelling
     if not isinstance(value, str):
         return repr(value)
-    if any(char in value for char in "\"'\\"):
+    if any(char in value for char in "\"'\\\n\r"):
         raise SpaceError(f"this format cannot quote the value {value!r}")
     return f"{dialect.quote}{value}{dialect.quote}"

@@ -13,6 +13,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from capra.errors import SpaceError
 from capra.formats.text import Scanner, numbered_lines, read_text
 from capra.runs import Value
@@ -104,7 +106,8 @@ class _Reader:
 
     def _value(self, scanner: Scanner, numeric: bool) -> str:
         if not numeric:
-            return scanner.need(_VALUE, "a value").strip("\"'")
+            word = scanner.need(_VALUE, "a value")
+            return word[1:-1] if word[0] in "\"'" else word
         match = scanner.take(_NUMBER)
         if not match:
             scanner.fail(
@@ -115,11 +118,11 @@ class _Reader:
 
     def finish(self) -> Space:
         for child, scanner in self.conditions:
-            condition = parse_expression(scanner, self.draft.parameters, IRACE)
+            condition = parse_expression(scanner, self.draft.name_at, IRACE)
             scanner.finish()
             self.draft.activate(scanner.line, child, condition)
         for scanner in self.clauses:
-            clause = parse_expression(scanner, self.draft.parameters, IRACE)
+            clause = parse_expression(scanner, self.draft.name_at, IRACE)
             scanner.finish()
             self.draft.forbid(scanner.line, clause)
         return self.draft.finish(suggested_default=True)
@@ -134,12 +137,12 @@ def _maker(name: str, kind: str, values: list[str], log: bool) -> Callable[[], P
         if len(values) != 2:
             raise SpaceError(f"{name}: a range is (lower, upper)")
         lower, upper = float(values[0]), float(values[1])
-        middle = (lower * upper) ** 0.5 if log and lower > 0 else (lower + upper) / 2
-        if kind == "r":
-            return Real(name, lower, upper, middle, log)
-        if lower % 1 or upper % 1:
+        if kind == "i" and (lower % 1 or upper % 1):
             raise SpaceError(f"{name}: the bounds of an integer are integers")
-        return Integer(name, int(lower), int(upper), round(middle), log)
+        parameter: Parameter = (
+            Real(name, lower, upper, lower, log) if kind == "r" else Integer(name, int(lower), int(upper), int(lower), log)
+        )
+        return parameter.with_default(parameter.decode(np.array([0.5]))[0])
 
     return make
 
@@ -184,6 +187,8 @@ def _domain(parameter: Parameter) -> str:
 
 
 def _word(parameter: Parameter, value: Value) -> str:
-    if not isinstance(value, str) or '"' in value or "'" in value or "\\" in value:
-        raise parameter.error(f"irace cannot write the value {value!r}", hint="its values are text without quotes")
+    if not isinstance(value, str) or any(char in value for char in "\"'\\\n\r"):
+        raise parameter.error(
+            f"irace cannot write the value {value!r}", hint="its values are one line of text without quotes"
+        )
     return f'"{value}"'

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,6 +26,8 @@ from capra.space.space import Space
 __all__ = ["parse_json", "read_json", "write_json"]
 
 FORMAT_VERSION = 0.4
+
+_LANDMARK = re.compile(r'"(name|child|forbiddens)"\s*:\s*(?:("(?:[^"\\]|\\.)*")|\[)')
 
 _CONDITIONS = {"EQ": "==", "NEQ": "!=", "LT": "<", "GT": ">"}
 _RELATIONS = {
@@ -53,7 +56,7 @@ def parse_json(text: str, path: str | Path = "<json>") -> Space:
 
 def _load(text: str, path: str | Path) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_no_duplicates)
+        return json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constants)
     except json.JSONDecodeError as error:
         raise FormatError(error.msg, path=path, line=error.lineno, column=error.colno) from None
     except (ValueError, RecursionError) as error:
@@ -65,6 +68,10 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         raise ValueError("a key stands twice in one object")
     return found
+
+
+def _no_constants(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a number")
 
 
 class _Reader:
@@ -79,10 +86,10 @@ class _Reader:
         for entry in self._list(document, "hyperparameters"):
             self._parameter(entry)
         for entry in self._list(document, "conditions", optional=True):
-            self.line = self._line_of(self._get(entry, "child", str), '"child"')
+            self.line = self._line_of("child", self._get(entry, "child", str))
             self.draft.activate(self.line, entry["child"], self._condition(entry))
+        self.line = self._line_of("forbiddens", "")
         for entry in self._list(document, "forbiddens", optional=True):
-            self.line = self._line_of("forbiddens", "")
             self.draft.forbid(self.line, self._clause(entry))
         return self.draft.finish()
 
@@ -90,13 +97,13 @@ class _Reader:
 
     def _parameter(self, entry: Any) -> None:
         name = self._get(entry, "name", str)
-        self.line = self._line_of(name, '"name"')
+        self.line = self._line_of("name", name)
         kind = self._get(entry, "type", str)
         if kind not in _PARAMETERS:
-            self._fail(
-                f"{name}: hyperparameters of type {kind!r} are not supported", hint="use a uniform one"
-            )
+            self._fail(f"{name}: hyperparameters of type {kind!r} are not supported", hint="use a uniform one")
         weights = entry.get("weights")
+        if entry.get("q") is not None:
+            self._fail(f"{name}: quantised hyperparameters are not supported", hint="use an ordinal one")
         if weights is not None and not (isinstance(weights, list) and weights == weights[:1] * len(weights)):
             self._fail(f"{name}: category weights are not supported", hint="remove them")
         try:
@@ -157,11 +164,20 @@ class _Reader:
             self._fail(f"expected a list {key!r}")
         return found
 
-    def _line_of(self, word: str, key: str) -> int:
-        """The line on which ``word`` is the value of ``key`` (JSON readers do not say)."""
-        pattern = (re.escape(key) + r"\s*:\s*" if key else "") + re.escape(json.dumps(word))
-        match = re.search(pattern, self.text)
-        return self.text.count("\n", 0, match.start()) + 1 if match else self.line
+    def _line_of(self, key: str, word: str) -> int:
+        """The next line on which ``word`` is the value of ``key`` (JSON readers do not say)."""
+        lines = self._lines.get((key, word), [self.line])
+        return lines.pop(0) if len(lines) > 1 else lines[0]
+
+    @cached_property
+    def _lines(self) -> dict[tuple[str, str], list[int]]:
+        """Where names and children stand, and where the list of clauses begins."""
+        found: dict[tuple[str, str], list[int]] = {}
+        line, seen = 1, 0
+        for match in _LANDMARK.finditer(self.text):
+            line, seen = line + self.text.count("\n", seen, match.start()), match.start()
+            found.setdefault((match[1], json.loads(match[2] or '""')), []).append(line)
+        return found
 
     def _fail(self, message: str, hint: str | None = None) -> NoReturn:
         raise FormatError(message, path=self.draft.path, line=self.line, hint=hint)
@@ -186,12 +202,19 @@ def _discrete(kind: type[Categorical | Ordinal], key: str) -> Callable[[Mapping[
 
 def _integer(entry: Mapping[str, Any]) -> Parameter:
     bounds = entry["lower"], entry["upper"], entry["default_value"]
-    return Integer(entry["name"], *bounds, bool(entry.get("log", False)))
+    return Integer(entry["name"], *bounds, _log(entry))
 
 
 def _real(entry: Mapping[str, Any]) -> Parameter:
     bounds = entry["lower"], entry["upper"], entry["default_value"]
-    return Real(entry["name"], *bounds, bool(entry.get("log", False)))
+    return Real(entry["name"], *bounds, _log(entry))
+
+
+def _log(entry: Mapping[str, Any]) -> bool:
+    log = entry.get("log", False)
+    if not isinstance(log, bool):
+        raise SpaceError(f"{entry['name']}: log is true or false, not {log!r}")
+    return log
 
 
 def _constant(entry: Mapping[str, Any]) -> Parameter:
@@ -230,7 +253,12 @@ def _entry(parameter: Parameter, space: Space) -> dict[str, Any]:
         case Categorical(choices=(only,)):
             entry |= {"type": "constant", "value": only}
         case Categorical(choices=choices, default=default):
-            entry |= {"type": "categorical", "choices": list(choices), "weights": None, "default_value": default}
+            entry |= {
+                "type": "categorical",
+                "choices": list(choices),
+                "weights": None,
+                "default_value": default,
+            }
         case Ordinal(choices=choices, default=default):
             entry |= {"type": "ordinal", "sequence": list(choices), "default_value": default}
         case Integer() | Real():

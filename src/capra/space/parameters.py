@@ -31,6 +31,12 @@ LARGEST_INTEGER = 2**44
 LARGEST_REAL = 1e300
 DIGITS = 10
 """Reals are drawn with this many digits: command lines stay readable, and decoding an encoded value gives it back."""
+NARROWEST = 1e-280
+"""Width of a range of reals; relative to its numbers, it must reach the last of DIGITS digits."""
+MOST_VALUES = 10_000
+"""Values of one categorical or ordinal parameter."""
+LONGEST_TEXT = 1000
+"""Characters of a name or of a value."""
 
 
 class Parameter(ABC):
@@ -84,13 +90,15 @@ class Parameter(ABC):
 
     def read_number(self, value: Value) -> float:
         """The number meant by ``value``, which need not be in the domain."""
-        try:
-            number = float(value)
-        except ValueError:
-            number = math.nan
-        if isinstance(value, bool) or not math.isfinite(number):
-            raise self.error(f"{value!r} is not a number")
+        number = _number(value)
+        if number is None:
+            raise self.error(f"{_shown(value)} is not a number")
         return number
+
+    def _check_name(self) -> None:
+        if not self.name:
+            raise SpaceError("a parameter without a name")
+        _check_text(self.name)
 
     def with_default(self, value: Value) -> Self:
         """The same parameter with another default."""
@@ -101,10 +109,33 @@ class Parameter(ABC):
         return SpaceError(f"{self.name}: {message}", part=("parameter", self.name), hint=hint)
 
 
-def _others(size: int) -> Indices:
-    """Row i: all positions but i, shape (size, size − 1)."""
-    steps = np.arange(size - 1)
-    return steps + (steps >= np.arange(size)[:, None])
+def _others(positions: Floats, size: int) -> Floats:
+    """Row i: all positions but ``positions[i]``, shape (n, size − 1)."""
+    steps = np.arange(size - 1.0)
+    return steps + (steps >= positions[:, None])
+
+
+def _check_text(text: str) -> None:
+    """SpaceError unless a name or a value can stand on a command line and in an error message."""
+    if len(text) > LONGEST_TEXT:
+        raise SpaceError(f"{text[:30]!r}… has {len(text):,} characters, more than {LONGEST_TEXT:,}")
+    if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
+        raise SpaceError(f"{text!r} has characters that no command line can carry")
+
+
+def _shown(value: object) -> str:
+    """How an error quotes a value: briefly, however long it is."""
+    if isinstance(value, int) and abs(value) > LARGEST_REAL:
+        return "a huge integer"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def _without_repeats(codes: Floats) -> Floats:
+    """Each row in ascending order, repetitions as NaN; in place."""
+    codes.sort(axis=1)
+    codes[:, 1:][codes[:, 1:] == codes[:, :-1]] = np.nan
+    return codes
 
 
 @dataclass(frozen=True)
@@ -117,17 +148,26 @@ class Discrete(Parameter):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "choices", tuple(self.choices))
-        if not self.choices:
-            raise self.error("has no values")
+        self._check_name()
+        if not 1 <= len(self.choices) <= MOST_VALUES:
+            raise self.error(f"has {len(self.choices):,} values; 1 to {MOST_VALUES:,} are possible")
+        for choice in self.choices:
+            self._check_choice(choice)
         if len(self._positions) != len(self.choices):
-            twice = next(c for i, c in enumerate(self.choices) if c in self.choices[:i])
+            twice = next(c for i, c in enumerate(self.choices) if self._positions[_key(c)] != i)
             raise self.error(f"the value {twice!r} is listed twice")
         if _key(self.default) not in self._positions:
             texts = [str(choice) for choice in self.choices]
             raise self.error(
-                f"the default {self.default!r} is not among its values",
+                f"the default {_shown(self.default)} is not among its values",
                 hint=did_you_mean(str(self.default), texts),
             )
+
+    def _check_choice(self, choice: Value) -> None:
+        if isinstance(choice, str):
+            _check_text(choice)
+        elif not isinstance(choice, int | float) or not abs(choice) <= LARGEST_REAL:
+            raise self.error("a value that is not a text, a finite number or a truth value")
 
     @property
     def size(self) -> float:
@@ -137,14 +177,24 @@ class Discrete(Parameter):
     def _positions(self) -> dict[tuple[type, Value], int]:
         return {_key(choice): i for i, choice in enumerate(self.choices)}
 
+    @cached_property
+    def _by_text(self) -> dict[str, Value]:
+        return {str(choice): choice for choice in reversed(self.choices)}
+
+    @cached_property
+    def _by_number(self) -> dict[float | None, Value]:
+        """``0.10`` in a condition means the category ``0.1``: compared as numbers when both are."""
+        return {_number(choice): choice for choice in reversed(self.choices)}
+
     def coerce(self, value: Value) -> Value:
-        if _key(value) in self._positions:
+        if isinstance(value, str | int | float) and _key(value) in self._positions:
             return value
-        for choice in self.choices:
-            if str(choice) == str(value) or _same_number(choice, value):
-                return choice
-        near = did_you_mean(str(value), [str(choice) for choice in self.choices])
-        raise self.error(f"{value!r} is not one of its values", hint=near)
+        if str(value) in self._by_text:
+            return self._by_text[str(value)]
+        number = _number(value)
+        if number is not None and number in self._by_number:
+            return self._by_number[number]
+        raise self.error(f"{_shown(value)} is not one of its values", hint=did_you_mean(str(value), self._by_text))
 
     def positions(self, values: Sequence[Value]) -> Indices:
         """Index of each (legal) value in ``choices``."""
@@ -164,14 +214,13 @@ def _key(value: Value) -> tuple[type, Value]:
     return type(value), value
 
 
-def _same_number(choice: Value, value: Value) -> bool:
-    """``0.10`` in a condition means the category ``0.1``: compared as numbers when both are."""
-    if isinstance(choice, bool) or isinstance(value, bool):
-        return False
+def _number(value: Value) -> float | None:
+    """The finite number that ``value`` is, or is the text of."""
     try:
-        return float(choice) == float(value)
-    except ValueError:
-        return False
+        number = float(value)
+    except (ValueError, OverflowError, TypeError):  # TypeError: whatever a caller has put into a configuration
+        return None
+    return None if isinstance(value, bool) or not math.isfinite(number) else number
 
 
 @dataclass(frozen=True)
@@ -196,12 +245,8 @@ class Categorical(Discrete):
     def ranks(self, codes: Floats) -> Floats:
         return codes
 
-    @cached_property
-    def _other_codes(self) -> Floats:
-        return _others(len(self.choices)).astype(np.float64)
-
     def moves(self, codes: Floats, draws: Floats) -> Floats:
-        return self._other_codes[codes.astype(np.intp)]
+        return _others(codes, len(self.choices))
 
 
 @dataclass(frozen=True)
@@ -237,6 +282,7 @@ class _Numeric(Parameter):
     log: bool = False
 
     def __post_init__(self) -> None:
+        self._check_name()
         self._check_bounds()
         if self.lower >= self.upper:
             raise self.error(
@@ -292,9 +338,9 @@ class Integer(_Numeric):
     def _check_bounds(self) -> None:
         for value in (self.lower, self.upper, self.default):
             if isinstance(value, bool) or not isinstance(value, int):
-                raise self.error(f"{value!r} is not an integer")
+                raise self.error(f"{_shown(value)} is not an integer")
             if abs(value) > LARGEST_INTEGER:
-                raise self.error(f"the integer {value} is beyond ±2^44", hint="declare the parameter as real")
+                raise self.error("an integer is beyond ±2^44", hint="declare the parameter as real")
 
     @property
     def _edges(self) -> tuple[float, float]:
@@ -307,7 +353,7 @@ class Integer(_Numeric):
     def coerce(self, value: Value) -> Value:
         number = self.read_number(value)
         if number != math.floor(number) or not self.lower <= number <= self.upper:
-            raise self.error(f"{value!r} is not an integer in [{self.lower}, {self.upper}]")
+            raise self.error(f"{_shown(value)} is not an integer in [{self.lower}, {self.upper}]")
         return int(number)
 
     def decode(self, codes: Floats) -> list[Value]:
@@ -323,18 +369,20 @@ class Integer(_Numeric):
     def moves(self, codes: Floats, draws: Floats) -> Floats:
         old = self.ranks(codes)
         if self.size - 1 <= draws.shape[1]:
-            return self._other_codes[(old - self.lower).astype(np.intp)]
+            return self._to_unit(self.lower + _others(old - self.lower, int(self.size)))
         new = self.ranks(draws)
         # A draw that falls back on its own value takes one step instead, inwards from a bound.
         up = (draws > codes[:, None]) & (old < self.upper)[:, None] | (old == self.lower)[:, None]
         new = np.where(new == old[:, None], old[:, None] + np.where(up, 1.0, -1.0), new)
-        new.sort(axis=1)
-        new[:, 1:][new[:, 1:] == new[:, :-1]] = np.nan
-        return self._to_unit(new)
+        return self._to_unit(_without_repeats(new))
 
-    @cached_property
-    def _other_codes(self) -> Floats:
-        return self._to_unit(self.lower + _others(int(self.size)).astype(np.float64))
+
+def _round_digits(numbers: Floats) -> Floats:
+    """To DIGITS significant digits. Whole powers of ten are exact, their inverses are not: hence two branches."""
+    decimals = DIGITS - 1 - np.floor(np.log10(numbers))
+    power = 10.0 ** np.minimum(np.abs(decimals), 300)
+    rounded: Floats = np.where(decimals >= 0, np.rint(numbers * power) / power, np.rint(numbers / power) * power)
+    return rounded
 
 
 @dataclass(frozen=True)
@@ -345,8 +393,11 @@ class Real(_Numeric):
         for field in ("lower", "upper", "default"):
             value = getattr(self, field)
             if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST_REAL:
-                raise self.error(f"{value!r} is not a finite number")
+                raise self.error(f"{_shown(value)} is not a finite number")
             object.__setattr__(self, field, float(value))
+        largest = max(abs(self.lower), abs(self.upper))
+        if 0.0 < self.upper - self.lower < max(NARROWEST, largest * 10.0 ** (1 - DIGITS)):
+            raise self.error(f"the range [{self.lower}, {self.upper}] is too narrow for numbers of {DIGITS} digits")
 
     @property
     def _edges(self) -> tuple[float, float]:
@@ -359,8 +410,8 @@ class Real(_Numeric):
     def coerce(self, value: Value) -> Value:
         number = self.read_number(value)
         if not self.lower <= number <= self.upper:
-            raise self.error(f"{value!r} is not in [{self.lower}, {self.upper}]")
-        return number
+            raise self.error(f"{_shown(value)} is not in [{self.lower}, {self.upper}]")
+        return number + 0.0  # never -0.0, which would be another value with the same code
 
     def decode(self, codes: Floats) -> list[Value]:
         values: list[Value] = self.ranks(codes).tolist()
@@ -371,14 +422,16 @@ class Real(_Numeric):
 
     def ranks(self, codes: Floats) -> Floats:
         numbers = self._from_unit(codes)
-        if self.log:
-            decimals = DIGITS - 1 - np.floor(np.log10(numbers))
-            power = 10.0 ** np.minimum(np.abs(decimals), 300)  # whole powers of ten are exact, their inverses are not
-            rounded = np.where(decimals >= 0, np.rint(numbers * power) / power, np.rint(numbers / power) * power)
-        else:
-            decimals = DIGITS - math.ceil(math.log10(self.upper - self.lower))
-            rounded = np.round(numbers, decimals) if abs(decimals) < 300 else numbers
+        rounded = _round_digits(numbers) if self.log else np.round(numbers, self._decimals) + 0.0
         return np.minimum(np.maximum(rounded, self.lower), self.upper)
 
+    @cached_property
+    def _decimals(self) -> int:
+        """DIGITS digits of the width, but no more than a double holds of the numbers themselves."""
+        largest = max(abs(self.lower), abs(self.upper))
+        return min(DIGITS - math.ceil(math.log10(self.upper - self.lower)), 14 - math.ceil(math.log10(largest)))
+
     def moves(self, codes: Floats, draws: Floats) -> Floats:
-        return self.spread(draws)
+        new = self.spread(draws)
+        new[new == codes[:, None]] = np.nan
+        return _without_repeats(new)

@@ -27,7 +27,7 @@ from capra.runs import Value
 from capra.space.draft import Draft
 from capra.space.expressions import And, Compare, Expression, Literal, Member, Name, Or
 from capra.space.grammar import SMAC2, format_expression, parse_expression
-from capra.space.parameters import Categorical, Discrete, Integer, Ordinal, Parameter, Real
+from capra.space.parameters import LONGEST_TEXT, Categorical, Discrete, Integer, Ordinal, Parameter, Real
 from capra.space.space import Space
 
 __all__ = ["parse_pcs", "read_pcs", "write_pcs"]
@@ -101,8 +101,8 @@ class _Reader:
         if self.new is None:
             self.new = new
         if self.new != new:
-            words = ("old", "new") if self.new else ("new", "old")
-            scanner.fail(f"an {words[0]}-format declaration in a {words[1]}-format file", at=0)
+            line, file = ("old", "new") if self.new else ("new", "old")
+            scanner.fail(f"a declaration of the {line} format in a file of the {file} one", at=0)
 
     def _old_parameter(self, scanner: Scanner, name: str) -> None:
         if scanner.text[scanner.at :].lstrip().startswith("{"):
@@ -120,16 +120,14 @@ class _Reader:
         scanner.finish()
         self.draft.declare(scanner.line, lambda: kind(name, choices, default))
 
-    def _numeric(
-        self, scanner: Scanner, name: str, texts: tuple[str, str, str], *, integer: bool, log: bool
-    ) -> None:
+    def _numeric(self, scanner: Scanner, name: str, texts: tuple[str, str, str], *, integer: bool, log: bool) -> None:
         scanner.finish()
 
         def make() -> Parameter:
             if integer:
                 lower, upper, default = (_integer(name, text) for text in texts)
                 return Integer(name, lower, upper, default, log)
-            return Real(name, *(float(text) for text in texts), log)
+            return Real(name, float(texts[0]), float(texts[1]), float(texts[2]), log)
 
         self.draft.declare(scanner.line, make)
 
@@ -166,7 +164,7 @@ class _Reader:
         if _CLASSIC.match(scanner.text, scanner.at):
             clause = self._classic_clause(scanner)
         else:
-            clause = parse_expression(scanner, self.draft.parameters, SMAC2)
+            clause = parse_expression(scanner, self.draft.name_at, SMAC2)
         scanner.expect("}")
         scanner.finish()
         self.draft.forbid(scanner.line, clause)
@@ -183,17 +181,14 @@ class _Reader:
         return Compare("==", Name(name), Literal(scanner.need(_VALUE, "a value")))
 
     def _known(self, scanner: Scanner) -> str:
-        """A declared parameter; the longest name that fits is meant, because names may contain operators."""
+        """A declared parameter."""
         scanner.skip_blanks()
         start = scanner.at
-        word = scanner.need(_NAME, "a parameter name")
-        for end in range(len(word), 0, -1):
-            if word[:end] in self.draft.parameters:
-                scanner.at = start + end
-                return word[:end]
-        scanner.fail(
-            f"unknown parameter {word!r}", at=start, hint=did_you_mean(word, self.draft.parameters)
-        )
+        if name := self.draft.name_at(scanner.text, start):
+            scanner.at += len(name)
+            return name
+        word = scanner.need(_NAME, "a parameter name")[:LONGEST_TEXT]
+        scanner.fail(f"unknown parameter {word!r}", at=start, hint=did_you_mean(word, self.draft.parameters))
 
 
 def _values(scanner: Scanner) -> tuple[str, ...]:
@@ -223,7 +218,7 @@ def _integer(name: str, text: str) -> int:
     except ValueError:
         number = float(text)
     if number != number // 1 or abs(number) > 1e18:
-        raise SpaceError(f"{name}: {text} is not an integer", part=("parameter", name))
+        raise SpaceError(f"{name}: {text[:30]} is not an integer", part=("parameter", name))
     return int(number)
 
 
@@ -296,16 +291,18 @@ def _text(value: Value, name: str) -> str:
 
 def _clause(clause: Expression, position: int) -> str:
     parts = clause.parts if isinstance(clause, And) else (clause,)
-    if all(
-        isinstance(part, Compare)
-        and part.operator == "=="
-        and isinstance(part.left, Name)
-        and isinstance(part.right, Literal)
-        for part in parts
-    ):
-        return ", ".join(f"{part.left.name}={_text(part.right.value, part.left.name)}" for part in parts)
+    classic = [_classic(part) for part in parts]
+    if all(classic):
+        return ", ".join(text for text in classic if text)
     try:
         return format_expression(clause, SMAC2)
     except SpaceError as error:
         error.part = ("forbidden", position)
         raise
+
+
+def _classic(part: Expression) -> str | None:
+    match part:
+        case Compare("==", Name(name), Literal(value)):
+            return f"{name}={_text(value, name)}"
+    return None

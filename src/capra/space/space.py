@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from capra import _kernels
 from capra.errors import SpaceError, did_you_mean
 from capra.runs import Configuration, Value
 from capra.space.expressions import Expression, holds, names_in, resolve
@@ -34,9 +33,10 @@ class Space:
     """Parameters, conditions ("child is active only if …") and forbidden clauses.
 
     ``switches`` maps parameters to the text that stands before their value on a command line, for formats that say so
-    (irace); it does not count when spaces are compared. With ``suggested_default`` the parameters' defaults are our own
-    guess (the format has none) and a legal sample replaces them where they are forbidden together. Raises SpaceError for anything contradictory: duplicate names,
-    conditions in a cycle, a forbidden default, forbidden clauses that leave (nearly) nothing.
+    (irace); it does not count when spaces are compared. With ``suggested_default`` the parameters' defaults are only
+    our guess (the format has none), and a legal sample replaces them where they are forbidden together. Raises
+    SpaceError for anything contradictory: duplicate names, conditions in a cycle, a forbidden default, forbidden clauses
+    that leave (nearly) nothing.
     """
 
     def __init__(
@@ -96,9 +96,7 @@ class Space:
             order = list(TopologicalSorter(parents).static_order())
         except CycleError as error:
             cycle = error.args[1]
-            raise SpaceError(
-                "conditions in a cycle: " + " needs ".join(cycle[::-1]), part=("condition", cycle[0])
-            ) from None
+            raise SpaceError("conditions in a cycle: " + " needs ".join(cycle[::-1]), part=("condition", cycle[0])) from None
         return [name for name in order if name in self.conditions]
 
     def _parent_mask(self) -> Mask:
@@ -121,7 +119,8 @@ class Space:
         self._default_codes = self._codes_of_defaults()
 
     def _codes_of_defaults(self) -> Floats:
-        return np.array([p.encode([p.default])[0] for p in self.parameters.values()])
+        """Rounded as all codes are: a default may be written with more digits than are ever drawn."""
+        return np.array([p.encode(p.decode(p.encode([p.default])))[0] for p in self.parameters.values()])
 
     def _check_not_empty(self) -> None:
         if self.forbidden:
@@ -164,9 +163,7 @@ class Space:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return (
-            f"<Space: {len(self)} parameters, {len(self.conditions)} conditions, {len(self.forbidden)} forbidden clauses>"
-        )
+        return f"<Space: {len(self)} parameters, {len(self.conditions)} conditions, {len(self.forbidden)} forbidden clauses>"
 
     # --- codes and configurations ---
 

@@ -1,0 +1,5 @@
+"""``python -m capra``."""
+
+from capra.cli import main
+
+main()

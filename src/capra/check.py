@@ -1,0 +1,122 @@
+"""``capra check``: is this scenario ready to be tuned?
+
+``Scenario`` itself refuses what is contradictory. Here is what only a look at the machine, or experience, can tell: the
+program is missing, there is nothing to validate on, the budget is too small to learn anything.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from capra.errors import TargetError
+from capra.scenario import Scenario
+
+__all__ = ["Finding", "check_scenario"]
+
+FEW_INSTANCES = 10
+"""Tuning on fewer mostly learns those instances by heart."""
+FEW_RUNS = 20
+"""A budget for fewer full-length runs than this rarely pays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to know before tuning. ``level`` is "ok" or "warning"; what is impossible is raised instead."""
+
+    level: str
+    topic: str
+    text: str
+
+
+def check_scenario(scenario: Scenario) -> list[Finding]:
+    """What there is to say about a scenario without running the target. TargetError if it cannot be started."""
+    return [
+        _target(scenario),
+        *_space(scenario),
+        *_instances(scenario),
+        *_time(scenario),
+    ]
+
+
+def _target(scenario: Scenario) -> Finding:
+    target = scenario.target
+    if callable(target):
+        return Finding("ok", "target", f"Python function {getattr(target, '__qualname__', target)!s}")
+    if isinstance(target, str):
+        module = target.partition(":")[0]
+        if importlib.util.find_spec(module.partition(".")[0]) is None:
+            raise TargetError(f"the module {module!r} of the target cannot be found", hint="is it on PYTHONPATH?")
+        return Finding("ok", "target", f"Python function {target}")
+    return Finding("ok", "target", f"{_program(target[0], scenario)} ({scenario.dialect} dialect)")
+
+
+def _program(name: str, scenario: Scenario) -> str:
+    """Where the program is: on PATH, or relative to the directory it runs in or the scenario's folder."""
+    if "/" not in name and (found := shutil.which(name)):
+        return found
+    for base in (scenario.directory, *scenario.bases):
+        if base is not None and (base / name).is_file():
+            place = (base / name).absolute()  # not resolved: a virtual environment's python is a link
+            if not shutil.which(str(place)):
+                raise TargetError(f"{place} is not executable", hint=f"chmod +x {place}")
+            return str(place)
+    raise TargetError(f"the program {name!r} is not there", hint="install it, or give its path in target")
+
+
+def _space(scenario: Scenario) -> Iterator[Finding]:
+    space = scenario.space
+    text = f"{len(space)} parameters, {len(space.conditions)} conditional, {len(space.forbidden)} forbidden clauses"
+    yield Finding("ok", "space", text)
+    sizes = [parameter.size for parameter in space.parameters.values()]
+    if math.prod(sizes) == 1:
+        yield Finding("warning", "space", "there is nothing to tune: every parameter has one value")
+    if scenario.configurations:
+        yield Finding("ok", "space", f"only the {len(scenario.configurations)} configurations of the pool are tried")
+
+
+def _instances(scenario: Scenario) -> Iterator[Finding]:
+    train, test = scenario.instances, scenario.test_instances
+    if not train:
+        yield Finding("ok", "instances", "none: the target is tuned as it is")
+        return
+    yield Finding("ok", "instances", f"{len(train)} for training, {len(test)} for validation")
+    if len(train) < FEW_INSTANCES:
+        yield Finding("warning", "instances", f"{len(train)} training instances are few: expect overtuning")
+    if not test:
+        text = "no test instances: the result cannot be validated; set test_instances or split"
+        yield Finding("warning", "instances", text)
+    if linked := _links(scenario):
+        yield Finding("warning", "instances", f"{len(linked)} are symbolic links, the first is {linked[0]}")
+    if scenario.features.names:
+        yield Finding("ok", "features", f"{len(scenario.features.names)} per instance")
+
+
+def _links(scenario: Scenario) -> list[str]:
+    if not scenario.instances_are_files:
+        return []
+    names = [instance.name for instance in (*scenario.instances, *scenario.test_instances)]
+    return [name for name in names if any((base / name).is_symlink() for base in scenario.bases)]
+
+
+def _time(scenario: Scenario) -> Iterator[Finding]:
+    budget = scenario.budget
+    yield Finding("ok", "objective", f"{scenario.objective}, unit {scenario.unit}, cutoff {scenario.cutoff:g}")
+    if math.isinf(min(budget.cpu, budget.wall, budget.runs)):
+        yield Finding("warning", "budget", "no budget is set; `capra tune` will ask for one")
+    elif budget.cpu / scenario.cutoff < FEW_RUNS:
+        runs = budget.cpu / scenario.cutoff
+        text = f"pays for {runs:.0f} runs of full length; with luck most are shorter, but a smaller cutoff would help"
+        yield Finding("warning", "budget", text)
+    else:
+        parts = [f"{name} {value:g}" for name, value in _set(budget.cpu, budget.wall, budget.runs)]
+        yield Finding("ok", "budget", ", ".join(parts))
+    if scenario.memory is None and not callable(scenario.target):
+        yield Finding("warning", "memory", "no memory limit is set: one hungry configuration can stop this machine")
+
+
+def _set(cpu: float, wall: float, runs: float) -> list[tuple[str, float]]:
+    return [(name, value) for name, value in (("cpu", cpu), ("wall", wall), ("runs", runs)) if not math.isinf(value)]

@@ -1,0 +1,101 @@
+"""``capra convert``: spaces and scenarios from one file format to another."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from capra.errors import CapraError, InputError
+from capra.formats.scenarios import SCENARIO_FORMATS, read_options, write_options
+from capra.formats.text import read_text
+from capra.space.files import SPACE_FORMATS, read_space, space_format
+
+__all__ = ["convert", "write_atomically"]
+
+_PATHS = ("space", "instances", "test_instances", "features", "configurations", "initial", "directory")
+
+
+def convert(source: Path, destination: Path, kind: str | None = None, *, force: bool = False) -> list[str]:
+    """Write ``source`` to ``destination`` in the format ``kind`` (by default its suffix's); returns notes for the user.
+
+    Nothing is written when the source cannot be read or the format cannot express it.
+    """
+    known = (*SPACE_FORMATS, *SCENARIO_FORMATS)
+    if kind is not None and kind not in known:
+        raise InputError(f"unknown format {kind!r}", hint="one of " + ", ".join(dict.fromkeys(known)))
+    if destination.exists() and not force:
+        raise InputError(f"{destination} is already there", hint="--force overwrites it")
+    if _is_scenario(source):
+        return _convert_scenario(source, destination, kind)
+    return _convert_space(source, destination, kind)
+
+
+def _is_scenario(source: Path) -> bool:
+    """Scenario files are TOML, or lines that assign; every space file parses as a space."""
+    if source.suffix.lower() == ".toml":
+        return True
+    if source.suffix.lower() in (".pcs", ".json"):
+        return False
+    read_text(source)
+    try:
+        read_options(source)
+    except CapraError:
+        return False
+    return True
+
+
+def _convert_space(source: Path, destination: Path, kind: str | None) -> list[str]:
+    space = read_space(source)
+    kind = kind or space_format(destination)
+    if kind not in SPACE_FORMATS:
+        raise InputError(f"{source} is a parameter file; {kind} is a scenario format")
+    write_atomically(destination, SPACE_FORMATS[kind][1](space))
+    notes = []
+    if kind == "irace":
+        notes.append("irace files carry no defaults: give the default configuration in configurationsFile")
+    if kind == "pcs" and space.switches:
+        notes.append("PCS files carry no switches: say in the scenario how parameters become arguments")
+    return notes
+
+
+def _convert_scenario(source: Path, destination: Path, kind: str | None) -> list[str]:
+    draft = read_options(source)
+    kind = kind or _scenario_kind(destination, draft.options)
+    if kind not in SCENARIO_FORMATS:
+        raise InputError(f"{source} is a scenario; {kind} is a parameter file format")
+    options = dict(draft.options)
+    notes = list(draft.notes)
+    for key in _PATHS:
+        if isinstance(options.get(key), str):
+            options[key] = _relocate(options[key], draft.bases, destination.parent, key, notes)
+    write_atomically(destination, write_options(options, kind))
+    return notes
+
+
+def _scenario_kind(destination: Path, options: dict[str, Any]) -> str:
+    if destination.suffix.lower() == ".toml":
+        return "toml"
+    if destination.suffix.lower() != ".txt":
+        raise InputError(f"{destination}: cannot tell the format from the name", hint="end it in .toml or .txt, or use --to")
+    return "irace" if options.get("dialect") == "irace" else "aclib"
+
+
+def _relocate(value: str, bases: tuple[Path, ...], folder: Path, key: str, notes: list[str]) -> str:
+    """The same file, as seen from the new scenario's folder."""
+    for base in bases:
+        if (base / value).exists():
+            return os.path.relpath((base / value).resolve(), folder.resolve())
+    notes.append(f"{key}: {value} is not there; left as written")
+    return value
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write the file whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise InputError(f"cannot write {path}: {error.strerror}") from None

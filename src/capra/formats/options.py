@@ -1,0 +1,240 @@
+"""How each kind of scenario option is read: from TOML or Python values to what the rest of the house works with.
+
+A reader takes the value and the ``Context`` (where relative paths are looked up, and the options read before it), and
+raises InputError with one clear sentence; ``Scenario`` adds the option's name.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from capra.errors import InputError, ScenarioError, did_you_mean
+from capra.formats.instances import Features, Instance, find_instances, read_features
+from capra.formats.quantities import duration, positive_number, size
+from capra.runs import Configuration, Objective
+from capra.space import Space
+from capra.space.configurations import read_configurations
+from capra.space.files import from_configspace, read_space
+
+if TYPE_CHECKING:
+    from capra.scenario import Budget
+
+_FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_WORD = re.compile(r"[A-Za-z][\w-]*")
+_PLACEHOLDERS = ("instance", "seed", "cutoff", "params")
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where relative paths are looked up, first match wins; and the options already read, by name."""
+
+    bases: tuple[Path, ...]
+    known: Mapping[str, Any]
+
+    def find(self, path: str | Path) -> Path:
+        """The existing file or folder that is meant."""
+        for base in self.bases:
+            if (base / path).exists():
+                return base / path
+        raise InputError(f"no such file: {path}", hint="looked in " + ", ".join(map(str, self.bases)))
+
+
+def text(value: Any, _: Context) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"expected text, not {value!r}")
+    return _printable(value)
+
+
+def _printable(value: str) -> str:
+    if any(ord(char) < 32 for char in value):
+        raise InputError(f"control characters in {value!r}")
+    return value
+
+
+def names(value: Any, context: Context) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise InputError(f"expected a list of text, not {value!r}")
+    return tuple(text(item, context) for item in value)
+
+
+def one_of(*words: str) -> Callable[[Any, Context], str]:
+    def read(value: Any, _: Context) -> str:
+        if value not in words:
+            listed = ", ".join(word for word in words if word)
+            raise InputError(f"{value!r} is none of {listed}", hint=did_you_mean(str(value), words))
+        return str(value)
+
+    return read
+
+
+def number(value: Any, _: Context) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+        raise InputError(f"expected a number, not {value!r}")
+    return float(value)
+
+
+def whole(value: Any, _: Context) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InputError(f"expected a whole number, not {value!r}")
+    return value
+
+
+def flag(value: Any, _: Context) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"expected true or false, not {value!r}")
+    return value
+
+
+def share(value: Any, context: Context) -> float:
+    if not 0.0 < number(value, context) < 1.0:
+        raise InputError(f"a share lies between 0 and 1, not {value!r}")
+    return float(value)
+
+
+def seeds(value: Any, context: Context) -> tuple[int, ...]:
+    if not isinstance(value, Sequence) or isinstance(value, str) or not value:
+        raise InputError(f"expected a list of whole numbers, not {value!r}")
+    found = tuple(whole(item, context) for item in value)
+    if len(set(found)) != len(found) or min(found) < 0:
+        raise InputError("seeds are different and not negative")
+    return found
+
+
+def target(value: Any, context: Context) -> tuple[str, ...] | str | Callable[..., Any]:
+    if callable(value):
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, str):
+        if not _FUNCTION.fullmatch(value):
+            raise InputError(
+                f"{value!r} is neither an argument list nor 'module:function'",
+                hint='a command is a list, never a shell line: ["solver", "{instance}", "{params}"]',
+            )
+        return value
+    argv = names(value, context)
+    if not argv or not argv[0]:
+        raise InputError("the argument list is empty")
+    return argv
+
+
+def check_placeholders(argv: Sequence[str], space: Space) -> None:
+    """ScenarioError for a placeholder that nobody fills, or {params} inside another argument."""
+    for token in argv:
+        for word in _PLACEHOLDER.findall(token):
+            config = word.removeprefix("config.") if word.startswith("config.") else None
+            if config is not None and config not in space.parameters:
+                hint = did_you_mean(config, space.names)
+                raise ScenarioError(f"unknown parameter in {{{word}}}", key="target", hint=hint)
+            if config is None and word not in _PLACEHOLDERS:
+                hint = did_you_mean(word, _PLACEHOLDERS) or "known are {instance} {seed} {cutoff} {params} {config.NAME}"
+                raise ScenarioError(f"unknown placeholder {{{word}}}", key="target", hint=hint)
+        if "{params}" in token and token != "{params}":  # noqa: S105
+            raise ScenarioError("{params} stands for many arguments and must be one of its own", key="target")
+
+
+def space(value: Any, context: Context) -> Space:
+    if isinstance(value, Space):
+        return value
+    if isinstance(value, str | Path):
+        return read_space(context.find(value))
+    if hasattr(value, "to_serialized_dict"):
+        return from_configspace(value)
+    raise InputError(f"expected a path, a Space or a ConfigurationSpace, not {type(value).__name__}")
+
+
+def templates(value: Any, _: Context) -> Mapping[str, Any]:
+    def is_template(item: Any) -> bool:
+        return isinstance(item, str) or (isinstance(item, Mapping) and all(isinstance(part, str) for part in item.values()))
+
+    if not isinstance(value, Mapping) or not all(is_template(item) for item in value.values()):
+        raise InputError("expected a table from parameter to template, or to a table from value to template")
+    return value
+
+
+def directory(value: Any, context: Context) -> Path:
+    place = context.find(value)
+    if not place.is_dir():
+        raise InputError(f"{value} is not a folder")
+    return place.resolve()
+
+
+def instances(value: Any, context: Context) -> tuple[Instance, ...]:
+    if isinstance(value, str | Path):
+        return find_instances(value, context.bases)
+    if not isinstance(value, Sequence):
+        raise InputError(f"expected a path, a pattern or a list, not {value!r}")
+    found = tuple(item if isinstance(item, Instance) else Instance(text(item, context)) for item in value)
+    if len({instance.name for instance in found}) != len(found):
+        raise InputError("an instance stands twice")
+    return found
+
+
+def features(value: Any, context: Context) -> Features:
+    return value if isinstance(value, Features) else read_features(context.find(value))
+
+
+def objective(value: Any, context: Context) -> Objective:
+    if isinstance(value, Objective):
+        return value
+    return Objective.parse(text(value, context), crash_cost=context.known["crash_cost"])
+
+
+def unit(value: Any, context: Context) -> str:
+    if not _WORD.fullmatch(text(value, context)):
+        raise InputError(f"{value!r} is no unit", hint="use cpu, wall, or one word such as steps")
+    return str(value)
+
+
+def cutoff(value: Any, context: Context) -> float:
+    return positive_number(value, "a cutoff") if not isinstance(value, str) else _time(value, context)
+
+
+def _time(value: Any, context: Context) -> float:
+    if isinstance(value, str) and context.known["unit"] not in ("cpu", "wall"):
+        raise InputError(f"{value!r} is a duration, but the unit is {context.known['unit']}: give a number")
+    return duration(value)
+
+
+def memory(value: Any, _: Context) -> int:
+    return size(value)
+
+
+def budget(value: Any, context: Context) -> Budget:
+    from capra.scenario import Budget
+
+    if isinstance(value, Budget):
+        return value
+    if not isinstance(value, Mapping) or not value:
+        raise InputError("expected a table with any of cpu, wall, runs")
+    for key in value:
+        if key not in ("cpu", "wall", "runs"):
+            raise InputError(f"unknown key {key!r}", hint=did_you_mean(key, ("cpu", "wall", "runs")))
+    cpu = _time(value["cpu"], context) if "cpu" in value else math.inf
+    wall = duration(value["wall"]) if "wall" in value else math.inf
+    runs = whole(value["runs"], context) if "runs" in value else math.inf
+    if runs < 1:
+        raise InputError(f"the number of runs is positive, not {runs}")
+    return Budget(cpu, wall, runs)
+
+
+def verifier(value: Any, context: Context) -> tuple[str, ...] | str:
+    if isinstance(value, str):
+        return one_of("sat", "answers")(value, context)
+    argv = names(value, context)
+    if not argv:
+        raise InputError("the argument list is empty")
+    return argv
+
+
+def configurations(value: Any, context: Context) -> tuple[Configuration, ...]:
+    known: Space = context.known["space"]
+    if isinstance(value, str | Path):
+        return read_configurations(context.find(value), known)
+    if not isinstance(value, Sequence) or not all(isinstance(item, Mapping) for item in value):
+        raise InputError("expected a path or a list of configurations")
+    return tuple(dict.fromkeys(known.configuration(item) for item in value))

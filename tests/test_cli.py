@@ -1,0 +1,208 @@
+"""The command line, as a user runs it: real processes, real exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from capra.scenario import Scenario
+
+CAPRA = [sys.executable, "-m", "capra"]
+SCENARIO = """
+target = ["{program}", "{{instance}}", "{{params}}"]
+space = "parameters.pcs"
+instances = "train"
+test_instances = "test"
+cutoff = 10
+"""
+
+
+def capra(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*CAPRA, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, check=False, timeout=60)
+
+
+@pytest.fixture
+def scenario(folder: Path) -> Path:
+    path = folder / "scenario.toml"
+    path.write_text(SCENARIO.format(program="sh"))
+    return path
+
+
+def test_check(scenario: Path) -> None:
+    done = capra("check", scenario)
+    assert done.returncode == 0, done.stderr
+    assert "2 parameters" in done.stdout
+    assert "3 training instances are few" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_check_json(scenario: Path) -> None:
+    done = capra("check", scenario, "--json")
+    findings = json.loads(done.stdout)["findings"]
+    assert {finding["level"] for finding in findings} == {"ok", "warning"}
+
+
+def test_a_missing_program_exits_3(folder: Path) -> None:
+    path = folder / "scenario.toml"
+    path.write_text(SCENARIO.format(program="no-such-solver"))
+    done = capra("check", path)
+    assert done.returncode == 3
+    assert "no-such-solver" in done.stderr
+
+
+def test_bad_input_exits_2_with_one_line(scenario: Path) -> None:
+    scenario.write_text(scenario.read_text().replace("cutoff", "cutof"))
+    done = capra("check", scenario)
+    assert done.returncode == 2
+    assert done.stderr.strip().count("\n") == 0
+    assert f"{scenario}:6: cutof: unknown option (did you mean 'cutoff'?)" in done.stderr
+
+
+def test_errors_as_json(scenario: Path) -> None:
+    scenario.write_text(scenario.read_text().replace("cutoff", "cutof"))
+    done = capra("check", scenario, "--json")
+    assert done.returncode == 2
+    error = json.loads(done.stdout)["error"]
+    assert (error["kind"], error["key"], error["line"]) == ("ScenarioError", "cutof", 6)
+
+
+def test_show(scenario: Path) -> None:
+    document = json.loads(capra("show", scenario, "--json").stdout)
+    assert document["cutoff"] == 10.0
+    assert "alpha, mode" in capra("show", scenario).stdout
+
+
+@pytest.mark.parametrize("way", [("a.pcs", "b.json", "c.pcs"), ("a.pcs", "b.txt", "c.pcs")])
+def test_convert_spaces_there_and_back(folder: Path, way: tuple[str, ...]) -> None:
+    (folder / "a.pcs").write_text((folder / "parameters.pcs").read_text())
+    for source, destination in pairwise(way):
+        done = capra("convert", folder / source, folder / destination)
+        assert done.returncode == 0, done.stderr
+    first, last = ((folder / name).read_text().replace("0.0,", "0,").replace("1.0]", "1]") for name in ("a.pcs", "c.pcs"))
+    assert first == last
+
+
+def test_convert_scenarios(scenario: Path, tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text("train/a.cnf\n")
+    aclib = tmp_path / "aclib.txt"
+    aclib.write_text(
+        "algo = sh wrapper.sh\nparamfile = parameters.pcs\ninstance_file = list.txt\ncutoff_time = 3\nminR = 2\n"
+    )
+    done = capra("convert", aclib, tmp_path / "ours.toml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "minR" in done.stdout
+    assert Scenario.load(tmp_path / "ours.toml").cutoff == 3.0
+    done = capra("convert", tmp_path / "ours.toml", tmp_path / "back.txt", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "algo = sh wrapper.sh" in (tmp_path / "back.txt").read_text()
+
+
+def test_converting_moves_relative_paths_along(scenario: Path, tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    assert capra("convert", scenario, tmp_path / "deep" / "moved.toml").returncode == 0
+    assert 'space = "../parameters.pcs"' in (tmp_path / "deep" / "moved.toml").read_text()
+
+
+def test_convert_refuses_and_loses_nothing(folder: Path) -> None:
+    (folder / "typed.json").write_text(
+        '{"hyperparameters": [{"type": "categorical", "name": "n", "choices": [1, 2], "default_value": 1}]}'
+    )
+    done = capra("convert", folder / "typed.json", folder / "out.pcs")
+    assert done.returncode == 2
+    assert "n: PCS values are text" in done.stderr
+    assert not list(folder.glob("out*"))
+    done = capra("convert", folder / "typed.json", folder / "parameters.pcs")
+    assert done.returncode == 2
+    assert "--force" in done.stderr
+    done = capra("convert", folder / "parameters.pcs", folder / "x.toml")
+    assert done.returncode == 2
+
+
+def test_init_by_flags_writes_a_scenario_that_loads(folder: Path) -> None:
+    flags = ["--target", "sh", "--target", "{instance}", "--target", "{params}", "--space", "parameters.pcs"]
+    flags += ["--instances", "train", "--cutoff", "5", "--budget", "1h"]
+    done = capra("init", *flags, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    scenario = Scenario.load(folder / "scenario.toml")
+    assert scenario.target == ("sh", "{instance}", "{params}")
+    assert scenario.budget.cpu == 3600.0
+    assert len(scenario.test_instances) == 2 or len(scenario.instances) == 2
+    text = (folder / "scenario.toml").read_text()
+    assert "# memory = " in text
+    assert "# Memory limit" in text
+    assert capra("init", *flags, cwd=folder).returncode == 2
+
+
+def test_init_without_a_terminal_says_what_is_missing(folder: Path) -> None:
+    done = subprocess.run(
+        [*CAPRA, "init"], capture_output=True, text=True, cwd=folder, stdin=subprocess.DEVNULL, check=False
+    )
+    assert done.returncode == 2
+    assert "--target is missing" in done.stderr
+
+
+def test_init_asks_in_a_terminal(folder: Path) -> None:
+    output = in_terminal(["init"], folder, ["sh {instance} {params}", "parameters.pcs", "train", "7", "2h"])
+    assert "wrote scenario.toml" in output
+    scenario = Scenario.load(folder / "scenario.toml")
+    assert scenario.cutoff == 7.0
+    assert scenario.target == ("sh", "{instance}", "{params}")
+
+
+def test_an_interrupt_exits_130(folder: Path) -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(folder)
+        os.execv(sys.executable, [*CAPRA, "init"])  # noqa: S606
+    wait_for(terminal, b"What to run")
+    os.write(terminal, b"\x03")
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 130
+    assert not (folder / "scenario.toml").exists()
+
+
+def in_terminal(arguments: list[str], cwd: Path, answers: list[str]) -> str:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(cwd)
+        os.execv(sys.executable, [*CAPRA, *arguments])  # noqa: S606
+    output = b""
+    for answer in answers:
+        output += wait_for(terminal, b": ")
+        os.write(terminal, answer.encode() + b"\n")
+    try:
+        while chunk := os.read(terminal, 4096):
+            output += chunk
+    except OSError:
+        pass
+    os.waitpid(pid, 0)
+    os.close(terminal)
+    return output.decode()
+
+
+def wait_for(terminal: int, words: bytes) -> bytes:
+    seen, deadline = b"", time.monotonic() + 30
+    while words not in seen:
+        assert time.monotonic() < deadline, seen
+        seen += os.read(terminal, 4096)
+    return seen
+
+
+def test_help_of_every_command() -> None:
+    for command in ("init", "check", "show", "convert", "demo"):
+        done = capra(command, "--help")
+        assert done.returncode == 0
+        assert "--json" in done.stdout
+
+
+def test_version() -> None:
+    assert capra("--version").stdout.startswith("capra ")

@@ -1,0 +1,80 @@
+"""The rules of the house: who may import whom, what is public, what an import costs."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import capra
+
+PACKAGE = Path(capra.__file__).parent
+LAYERS = {
+    # part: the parts of ours it may import
+    "errors": set(),
+    "runs": {"errors"},
+    "models": {"errors"},
+    "space": {"errors", "runs", "space", "formats", "_kernels"},
+    "formats": {"errors", "runs", "space", "formats", "scenario"},
+    "scenario": {"errors", "runs", "space", "formats"},
+    "targets": {"errors", "runs", "space", "targets", "scenario", "_kernels"},
+}
+
+
+def imports(path: Path) -> set[str]:
+    """Parts of capra that a file imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "capra":
+            parts = node.module.split(".")
+            found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+        if isinstance(node, ast.Import):
+            found |= {(alias.name + ".").split(".")[1] for alias in node.names if alias.name.split(".")[0] == "capra"}
+    return found
+
+
+@pytest.mark.parametrize("part", LAYERS)
+def test_parts_import_only_what_they_may(part: str) -> None:
+    files = [PACKAGE / f"{part}.py"] if (PACKAGE / f"{part}.py").exists() else sorted((PACKAGE / part).rglob("*.py"))
+    assert files
+    for file in files:
+        assert imports(file) <= LAYERS[part] | {part}, file
+
+
+def test_only_formats_text_below_space() -> None:
+    """``space`` reads files with ``formats.text``; the rest of ``formats`` stands above it."""
+    for file in (PACKAGE / "space").rglob("*.py"):
+        lines = [line for line in file.read_text().splitlines() if "capra.formats" in line]
+        assert all("capra.formats.text" in line for line in lines), file
+
+
+def test_public_names() -> None:
+    assert capra.__all__ == sorted(capra.__all__, key=lambda name: (name.startswith("_"), name))
+    for name in capra.__all__:
+        assert getattr(capra, name) is not None
+    public = {name for name in vars(capra) if not name.startswith("_")}
+    modules = {name for name in public if isinstance(getattr(capra, name), type(sys))}
+    assert public - modules == {name for name in capra.__all__ if not name.startswith("_")}
+
+
+def test_import_loads_nothing_heavy() -> None:
+    code = "import sys, capra; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "capra" in loaded
+    assert not {"scipy", "ConfigSpace", "sklearn", "typer", "rich", "pandas"} & set(loaded)
+
+
+def test_no_dangerous_calls() -> None:
+    """No eval, exec, pickle, or shell in the package: what comes from elsewhere stays data."""
+    for file in PACKAGE.rglob("*.py"):
+        tree = ast.parse(file.read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id not in ("eval", "exec"), file
+            if isinstance(node, ast.keyword) and node.arg == "shell":
+                assert ast.unparse(node.value) == "False", file
+            if isinstance(node, ast.Import):
+                assert not {alias.name for alias in node.names} & {"pickle", "marshal", "shelve"}, file
