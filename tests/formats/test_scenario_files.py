@@ -96,6 +96,7 @@ def test_every_alias_means_its_key(folder: Path, alias: str) -> None:
         ("overall_obj = median", "PARk"),
         ("algo = 'unclosed", "quotation"),
         ("just_a_word", "key = value"),
+        ("instance_seed_file = x.txt", "list the instances alone"),
         ("cutoff_time = 3; import os", "not a number"),
     ],
 )

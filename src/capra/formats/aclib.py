@@ -39,11 +39,10 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     ),
     "output_dir": ("output-dir", "outputDirectory", "outdir"),
     "instance_file": (
-        "instances", "instance-file", "instance-dir", "instanceFile", "i", "instance_seed_file", "train_inst_fn",
+        "instances", "instance-file", "instance-dir", "instanceFile", "i", "train_inst_fn",
     ),
     "test_instance_file": (
-        "test-instances", "test-instance-file", "test-instance-dir", "testInstanceFile", "test_instance_seed_file",
-        "test_inst_fn",
+        "test-instances", "test-instance-file", "test-instance-dir", "testInstanceFile", "test_inst_fn",
     ),
     "feature_file": ("feature-file", "instanceFeatureFile", "feature_fn"),
     "initial_incumbent": ("initial-incumbent",),
@@ -96,6 +95,13 @@ def _ignored(key: str) -> bool:
 
 
 def _canonical(key: str, path: Path, number: int) -> str:
+    if key.endswith("instance_seed_file"):
+        raise FormatError(
+            f"{key}: files with '<seed> <instance>' lines are not supported",
+            path=path,
+            line=number,
+            hint="list the instances alone in instance_file: Capra draws the seeds",
+        )
     if key not in _CANONICAL:
         raise FormatError(f"unknown key {key!r}", path=path, line=number, hint=did_you_mean(key, _CANONICAL))
     return _CANONICAL[key]

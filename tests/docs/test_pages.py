@@ -1,0 +1,53 @@
+"""What the documentation says is what the code does."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from capra.scenario import Scenario
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+
+
+def test_the_option_table_is_the_declaration() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "make_formats.py"))
+    page = (ROOT / "docs" / "formats.md").read_text()
+    assert made["updated"](page) == page, "run: python docs/make_formats.py"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/formats.md"])
+def test_scenarios_in_the_pages_load(page: str, tmp_path: Path) -> None:
+    (tmp_path / "minisat.pcs").write_text("luby categorical {on, off} [on]\n")
+    (tmp_path / "cnf").mkdir()
+    for name in "abcd":
+        (tmp_path / "cnf" / f"{name}.cnf").write_text("p cnf 1 1\n1 0\n")
+    text = blocks(page, "toml")[0]
+    (tmp_path / "scenario.toml").write_text(text)
+    scenario = Scenario.load(tmp_path / "scenario.toml")
+    assert scenario.budget.cpu == 7200.0
+    for block in blocks(page, "toml"):
+        tomllib.loads(block)
+
+
+def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("parameters.pcs").write_text("alpha real [0, 1] [0.5]\nmode categorical {fast, safe} [fast]\n")
+    (code,) = blocks("README.md", "python")
+    names: dict[str, object] = {}
+    exec(compile(code, "README.md", "exec"), names)  # noqa: S102 (our own page)
+    assert len(names["rows"]) == 10_000  # type: ignore[arg-type]
+
+
+def test_links_point_to_files() -> None:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
