@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import importlib.util
 import math
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from capra.errors import TargetError
 from capra.scenario import Scenario
+from capra.targets.base import find_program
 
 __all__ = ["Finding", "check_scenario"]
 
@@ -25,7 +25,7 @@ FEW_RUNS = 20
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to know before tuning. ``level`` is "ok" or "warning"; what is impossible is raised instead."""
+    """One thing to know before tuning. ``level`` is "ok", "warning" or "error" (tuning would be pointless)."""
 
     level: str
     topic: str
@@ -51,20 +51,7 @@ def _target(scenario: Scenario) -> Finding:
         if importlib.util.find_spec(module.partition(".")[0]) is None:
             raise TargetError(f"the module {module!r} of the target cannot be found", hint="is it on PYTHONPATH?")
         return Finding("ok", "target", f"Python function {target}")
-    return Finding("ok", "target", f"{_program(target[0], scenario)} ({scenario.dialect} dialect)")
-
-
-def _program(name: str, scenario: Scenario) -> str:
-    """Where the program is: on PATH, or relative to the directory it runs in or the scenario's folder."""
-    if "/" not in name and (found := shutil.which(name)):
-        return found
-    for base in (scenario.directory, *scenario.bases):
-        if base is not None and (base / name).is_file():
-            place = (base / name).absolute()  # not resolved: a virtual environment's python is a link
-            if not shutil.which(str(place)):
-                raise TargetError(f"{place} is not executable", hint=f"chmod +x {place}")
-            return str(place)
-    raise TargetError(f"the program {name!r} is not there", hint="install it, or give its path in target")
+    return Finding("ok", "target", f"{find_program(target[0], scenario)} ({scenario.dialect} dialect)")
 
 
 def _space(scenario: Scenario) -> Iterator[Finding]:

@@ -20,7 +20,9 @@ from capra.check import Finding, check_scenario
 from capra.convert import convert as convert_file
 from capra.convert import write_atomically
 from capra.errors import CapraError, InputError
+from capra.formats.plain import plain
 from capra.formats.template import commented_scenario
+from capra.rehearse import Rehearsed, findings_of, rehearse
 from capra.scenario import Scenario
 
 app = typer.Typer(
@@ -141,20 +143,58 @@ def _tidy(answers: dict[str, Any]) -> dict[str, Any]:
 
 
 @app.command()
-def check(scenario: ScenarioPath, as_json: AsJson = False) -> None:
-    """Look a scenario over before a second of solver time is spent."""
+def check(
+    scenario: ScenarioPath,
+    static: Annotated[bool, typer.Option("--static", help="Do not run the target.")] = False,
+    workers: Annotated[int, typer.Option(help="Runs at a time.", min=1)] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Look a scenario over, then make a few runs to see whether the target behaves. Exit code 3 if it does not."""
     loaded = Scenario.load(scenario)
     findings = check_scenario(loaded)
+    if not as_json:
+        _say(f"[bold]{escape(loaded.name or str(scenario))}[/]")
+        _print_findings(findings)
+    runs = [] if static else _rehearse(loaded, workers, quiet=as_json)
+    later = findings_of(loaded, runs) if runs else []
     if as_json:
-        _print_json({"scenario": str(scenario), "findings": [_finding(finding) for finding in findings]})
-        return
-    marks = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]"}
-    _say(f"[bold]{escape(loaded.name or str(scenario))}[/]")
+        document = {"scenario": str(scenario), "findings": plain(findings + later), "runs": [_run(run) for run in runs]}
+        _print_json(document)
+    else:
+        _print_findings(later)
+    if any(finding.level == "error" for finding in later):
+        raise typer.Exit(3)
+
+
+def _print_findings(findings: list[Finding]) -> None:
+    marks = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]", "error": "[bold red]error[/]"}
     _print_rows([(marks[finding.level], finding.topic, escape(finding.text)) for finding in findings])
 
 
-def _finding(finding: Finding) -> dict[str, str]:
-    return {"level": finding.level, "topic": finding.topic, "text": finding.text}
+def _rehearse(scenario: Scenario, workers: int, *, quiet: bool) -> list[Rehearsed]:
+    def told(run: Rehearsed) -> None:
+        if not quiet:
+            outcome = run.outcome
+            measured = (
+                f"{outcome.time:.3g} {scenario.unit} of {outcome.cutoff:.3g}, {(outcome.memory or 0) / 1024**2:.0f} MB"
+            )
+            parts = [f"[bold]{outcome.status}[/]", run.purpose, escape(run.request.instance or "–"), measured]
+            _say("  ".join([*parts, *([escape(outcome.reason)] if outcome.reason else [])]))
+            _say(f"    [dim]{escape(run.command)}[/]")
+
+    return rehearse(scenario, workers=workers, told=told)
+
+
+def _run(run: Rehearsed) -> dict[str, Any]:
+    request, outcome = run.request, plain(run.outcome)
+    return {
+        "purpose": run.purpose,
+        "instance": request.instance,
+        "seed": request.seed,
+        "config": dict(request.config),
+        "command": run.command,
+        **outcome,
+    }
 
 
 @app.command()
@@ -204,6 +244,6 @@ def demo(
 
     if not as_json:
         _say(f"Preparing clasp on 60 generated quasigroup instances in {escape(str(out))} …")
-    check(prepare(out), as_json)
+    check(prepare(out), as_json=as_json)
     if not as_json:
         _say("This version describes and checks scenarios; it does not tune them yet.")

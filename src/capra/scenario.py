@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from capra.errors import InputError, ScenarioError, did_you_mean
 from capra.formats import options as convert
 from capra.formats.instances import Features, Instance
+from capra.formats.output import OutputRules
 from capra.formats.plain import plain
 from capra.runs import Configuration, Objective
 from capra.space import Space
@@ -173,6 +174,25 @@ class Scenario:
         convert.memory,
         None,
         '"2GB"',
+    )
+    wall_limit: float | None = option(
+        "Wall time after which a run is stopped whatever its unit: a sleeping target uses no CPU time. By default three "
+        "times a cutoff in CPU seconds plus 5 s, and a day for units of the target's own.",
+        "duration",
+        convert.wall_limit,
+        None,
+        '"30s"',
+    )
+    file_size: int = option(
+        "Largest file that a run may write.", "size; a plain number is MB", convert.memory, 1024**3, '"1GB"'
+    )
+    output: OutputRules = option(
+        "How the native dialect reads the target: codes (exit codes of a regular end), solved (a pattern that a line must "
+        "match for success), quality, time and answer (patterns with one group), json (the last JSON line says it all).",
+        "table",
+        convert.output,
+        OutputRules(),
+        '{ solved = "^s (UN)?SATISFIABLE", answer = "^s (.*)" }',
     )
     budget: Budget = option(
         "When tuning ends: target time (cpu), wall time, number of runs (runs); any of them. Our own computing time "

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from capra.errors import InputError, ScenarioError, did_you_mean
 from capra.formats.instances import Features, Instance, find_instances, read_features
+from capra.formats.output import OutputRules
 from capra.formats.quantities import duration, positive_number, size
 from capra.runs import Configuration, Objective
 from capra.space import Space
@@ -198,6 +199,14 @@ def _time(value: Any, context: Context) -> float:
     if isinstance(value, str) and context.known["unit"] not in ("cpu", "wall"):
         raise InputError(f"{value!r} is a duration, but the unit is {context.known['unit']}: give a number")
     return duration(value)
+
+
+def wall_limit(value: Any, _: Context) -> float:
+    return duration(value)
+
+
+def output(value: Any, _: Context) -> OutputRules:
+    return value if isinstance(value, OutputRules) else OutputRules.parse(value)
 
 
 def memory(value: Any, _: Context) -> int:

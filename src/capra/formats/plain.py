@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ def plain(value: Any) -> Any:
             return dataclasses.asdict(value)
         case Objective() | Path():
             return str(value)
+        case re.Pattern():
+            return value.pattern
         case float() if math.isinf(value):
             return None
         case Mapping():

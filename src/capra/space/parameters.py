@@ -378,10 +378,10 @@ class Integer(_Numeric):
 
 
 def _round_digits(numbers: Floats) -> Floats:
-    """To DIGITS significant digits. Whole powers of ten are exact, their inverses are not: hence two branches."""
+    """To DIGITS significant digits. Whole powers of ten are exact, their inverses are not: hence two of them."""
     decimals = DIGITS - 1 - np.floor(np.log10(numbers))
-    power = 10.0 ** np.minimum(np.abs(decimals), 300)
-    rounded: Floats = np.where(decimals >= 0, np.rint(numbers * power) / power, np.rint(numbers / power) * power)
+    up, down = 10.0 ** np.clip(decimals, 0, 300), 10.0 ** np.maximum(-decimals, 0)
+    rounded: Floats = np.rint(numbers * up / down) / up * down
     return rounded
 
 

@@ -204,8 +204,8 @@ class Space:
         return Configuration(given)
 
     def _check_activity(self, row: Floats, given: Mapping[str, Value]) -> None:
-        active = ~np.isnan(self._activate(row.copy())[0])
-        for name, on in zip(self.parameters, active, strict=True):
+        for name, code in zip(self.parameters, self._activate(row.copy())[0], strict=True):
+            on = name not in self.conditions or not np.isnan(code)
             if on and name not in given:
                 raise SpaceError(f"{name} is active and needs a value", part=("parameter", name))
             if not on and name in given:

@@ -1,0 +1,14 @@
+"""Targets: what is tuned. Programs, Python functions, tables of recorded runs."""
+
+from capra.scenario import Scenario
+from capra.targets.base import ProcessTarget
+from capra.targets.command import CommandTarget
+from capra.targets.function import FunctionTarget
+from capra.targets.table import Table
+
+__all__ = ["CommandTarget", "FunctionTarget", "ProcessTarget", "Table", "make_target"]
+
+
+def make_target(scenario: Scenario) -> ProcessTarget:
+    """The target of a scenario, as a process."""
+    return CommandTarget(scenario) if isinstance(scenario.target, tuple) else FunctionTarget(scenario)

@@ -112,8 +112,10 @@ class Job:
 
     ``environment`` defaults to ``clean_environment()``; HOME and TMPDIR are the private directory unless it
     names them. ``cores``: pin to these. ``scratch``: where the private directory is made (on a local disk; by
-    default in the system's temporary directory). ``cgroup``: a version 2 group in which a child may be made,
-    see ``delegated_cgroup``. A relative path as the program's name is searched in the private directory.
+    default in the system's temporary directory). ``working``: run there instead of in the private directory.
+    ``files``: put these into the private directory first.
+    ``cgroup``: a version 2 group in which a child may be made, see ``delegated_cgroup``. A relative path as the
+    program's name is searched where the target runs.
     """
 
     argv: Sequence[Argument]
@@ -121,6 +123,8 @@ class Job:
     environment: Mapping[str, str] | None = None
     cores: tuple[int, ...] = ()
     scratch: Path | None = None
+    working: Path | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict)
     cgroup: Path | None = None
 
 
@@ -237,6 +241,8 @@ class Supervised:
         helper = supervisor_path()
         directory = Path(tempfile.mkdtemp(prefix=_DIRECTORY_PREFIX, dir=job.scratch))
         try:
+            for name, content in job.files.items():
+                (directory / name).write_bytes(content)
             request = _encode(job, directory, _testing or {})
             process = _start_helper(helper)
         except BaseException:
@@ -365,6 +371,8 @@ def _encode(job: Job, directory: Path, testing: Mapping[str, float]) -> bytes:
     fields += [(key.encode(), repr(float(value)).encode()) for key, value in numbers.items() if value is not None]
     if job.cores:
         fields.append((b"cores", ",".join(map(str, job.cores)).encode()))
+    if job.working is not None:
+        fields.append((b"working", os.fsencode(job.working)))
     if job.cgroup is not None:
         fields.append((b"cgroup", os.fsencode(job.cgroup)))
     if not job.argv or not fields[3][1]:

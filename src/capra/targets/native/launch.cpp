@@ -160,7 +160,8 @@ struct Pipes {
     if (!pin(request.cores)) tell(troubles, kCores, errno);
     offer_to_oom_killer();
     if (!redirect(pipes.output[1], pipes.errors[1])) give_up(troubles, kOutput);
-    if (chdir(request.directory.c_str()) != 0) give_up(troubles, kDirectory);
+    const std::string &place = request.working.empty() ? request.directory : request.working;
+    if (chdir(place.c_str()) != 0) give_up(troubles, kDirectory);
     if (!set_limits(request)) give_up(troubles, kLimits);
     program.execute();
     give_up(troubles, kExec);

@@ -75,6 +75,8 @@ void set_single(Request &request, const std::string &key, const std::string &val
             throw RequestError(key + " is not a finite number >= 0: " + value);
     } else if (key == "directory") {
         request.directory = value;
+    } else if (key == "working") {
+        request.working = value;
     } else if (key == "cgroup") {
         request.cgroup = value;
     } else if (key == "cores") {

@@ -24,7 +24,8 @@ struct RequestError : std::runtime_error {
 struct Request {
     std::vector<std::string> argv;
     std::vector<std::string> env;
-    std::string directory;   // where the target runs
+    std::string directory;   // private to the run; removed if the owner dies
+    std::string working;     // where the target runs; empty: in its private directory
     std::string cgroup;      // a version 2 group in which we may make a child; empty: do without
     std::vector<int> cores;  // empty: wherever the scheduler likes
     double owner = 0;        // pid of the process that started us

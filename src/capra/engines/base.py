@@ -1,0 +1,38 @@
+"""What every engine promises."""
+
+from __future__ import annotations
+
+from typing import NewType, Protocol
+
+from capra.runs import Outcome, RunRequest
+
+__all__ = ["Engine", "Ticket"]
+
+Ticket = NewType("Ticket", int)
+
+
+class Engine(Protocol):
+    """Carries requests to the target and brings back outcomes, in any order, each exactly once.
+
+    ``submit`` takes a request only while ``free`` is positive. ``wait`` blocks until at least one run is over (or the time
+    is up, or nothing is under way) and gives every outcome it has. Commands on a ticket whose run is over do nothing. A
+    run cut by ``tighten`` comes back CAPPED at the bound in force, or at what it had used when the bound is 0; one that was
+    cancelled comes back LOST. A run that the infrastructure lost is tried again before it is reported as LOST.
+    """
+
+    @property
+    def free(self) -> int:
+        """How many more requests may be submitted now."""
+
+    def submit(self, request: RunRequest) -> Ticket: ...
+
+    def wait(self, timeout: float | None = None) -> list[tuple[Ticket, Outcome]]: ...
+
+    def tighten(self, ticket: Ticket, cutoff: float) -> None:
+        """Lower the run's cutoff; 0 stops it now."""
+
+    def cancel(self, ticket: Ticket) -> None:
+        """Stop the run; its outcome is LOST."""
+
+    def close(self) -> None:
+        """Stop everything; nothing of any run is left afterwards."""

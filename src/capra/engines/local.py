@@ -1,0 +1,244 @@
+"""Runs on this machine: n workers, each with a supervisor of its own, all watched by one thread.
+
+A worker is a slot, not a process: the supervisor of each run is the process that may die, and then that run is LOST and
+started again. Measured runs do not share a core with us where there are enough cores: each worker is pinned to one, and we
+keep to the rest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import select
+import signal
+import socket
+import time
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from capra.engines.base import Ticket
+from capra.errors import InputError
+from capra.runs import Outcome, RunRequest, Status
+from capra.scenario import Scenario
+from capra.targets import make_target
+from capra.targets.base import ProcessTarget
+from capra.targets.judge import lost
+from capra.targets.supervisor import Facts, Job, Supervised, delegated_cgroup
+
+__all__ = ["LocalEngine"]
+
+ATTEMPTS = 3
+"""How often a run is started before it is given up as LOST."""
+PATIENCE = 15.0
+"""Seconds past every bound, grace and kill timeout after which a silent supervisor is killed."""
+CONTENTION = 0.05
+"""A run whose wall and CPU time differ by more than this share was disturbed, or waits, or computes in parallel."""
+
+
+@dataclass
+class _Slot:
+    """One run under way."""
+
+    ticket: Ticket
+    request: RunRequest
+    cores: tuple[int, ...]
+    supervised: Supervised
+    deadline: float
+    attempt: int = 1
+    cancelled: bool = False
+    held: bool = False
+    verifying: Outcome | None = None
+    """The outcome that waits for its verifier."""
+    finished: Supervised | None = None
+    """The run whose private directory the verifier may still need."""
+
+
+class LocalEngine:
+    """An ``Engine`` over this machine's cores. To be closed, best as a context manager."""
+
+    def __init__(
+        self, scenario: Scenario, workers: int = 1, *, pin: bool = True, target: ProcessTarget | None = None
+    ) -> None:
+        if workers < 1:
+            raise InputError(f"an engine needs at least one worker, not {workers}")
+        self.target = target or make_target(scenario)
+        self.disturbed = 0
+        self.measured = 0
+        self.sick: list[int] = []
+        """Processes that could not be killed; their workers are not used again."""
+        self._slots: dict[Ticket, _Slot] = {}
+        self._ready: list[tuple[Ticket, Outcome]] = []
+        self._next = 0
+        self._cgroup = delegated_cgroup()
+        self._affinity = os.sched_getaffinity(0)
+        self._pins = self._assign_cores(workers, pin)
+
+    def _assign_cores(self, workers: int, pin: bool) -> list[tuple[int, ...]]:
+        """A core for each worker, if that leaves one for us; otherwise the scheduler decides."""
+        cores = sorted(self._affinity)
+        if not pin or workers >= len(cores):
+            return [()] * workers
+        os.sched_setaffinity(0, cores[:-workers])
+        return [(core,) for core in cores[-workers:]]
+
+    # --- the contract ---
+
+    @property
+    def free(self) -> int:
+        return len(self._pins)
+
+    def submit(self, request: RunRequest) -> Ticket:
+        if not self._pins:
+            raise InputError("no worker is free")
+        job = self.target.job(request)
+        ticket = Ticket(self._next)
+        self._next += 1
+        cores = self._pins.pop()
+        self._slots[ticket] = self._start(ticket, request, job, cores)
+        return ticket
+
+    def wait(self, timeout: float | None = None) -> list[tuple[Ticket, Outcome]]:
+        until = None if timeout is None else time.monotonic() + timeout
+        while not self._ready and self._slots:
+            remaining = None if until is None else max(0.0, until - time.monotonic())
+            self._look(remaining)
+            if remaining == 0.0:
+                break
+        ready, self._ready = self._ready, []
+        return ready
+
+    def tighten(self, ticket: Ticket, cutoff: float) -> None:
+        slot = self._slots.get(ticket)
+        if slot is not None and slot.verifying is None and cutoff < slot.request.cutoff:
+            slot.supervised.tighten(max(0.0, cutoff))
+            if cutoff > 0.0:
+                slot.request = dataclasses.replace(slot.request, cutoff=cutoff)
+
+    def cancel(self, ticket: Ticket) -> None:
+        slot = self._slots.get(ticket)
+        if slot is not None:
+            slot.cancelled = True
+            slot.supervised.kill()
+
+    def hold(self, ticket: Ticket) -> None:
+        """Stop the run where it is; it keeps its memory and its worker, and no clock runs."""
+        slot = self._slots.get(ticket)
+        if slot is not None:
+            slot.held = True
+            slot.supervised.hold()
+
+    def resume(self, ticket: Ticket, cutoff: float) -> None:
+        """Let a held run go on, under a cutoff that may be larger than before."""
+        slot = self._slots.get(ticket)
+        if slot is not None and slot.held:
+            slot.held = False
+            slot.request = dataclasses.replace(slot.request, cutoff=cutoff)
+            slot.supervised.resume(cutoff, self.target.job(slot.request).limits.wall_bound)
+            slot.deadline = self._deadline(self.target.job(slot.request))
+
+    def close(self) -> None:
+        for slot in self._slots.values():
+            self._close_slot(slot)
+        self._slots.clear()
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, self._affinity)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def warnings(self) -> list[str]:
+        """What a user should know about the measurements so far."""
+        found = []
+        if self.measured >= 20 and self.disturbed > 0.2 * self.measured:
+            share = 100 * self.disturbed / self.measured
+            found.append(
+                f"in {share:.0f} % of the runs CPU and wall time differ by more than {100 * CONTENTION:.0f} %: "
+                "the machine is busy, or the target waits or uses several cores"
+            )
+        if self.sick:
+            found.append(f"{len(self.sick)} processes could not be killed (uninterruptible I/O?): {self.sick[:5]}")
+        return found
+
+    # --- one run ---
+
+    def _start(self, ticket: Ticket, request: RunRequest, job: Job, cores: tuple[int, ...]) -> _Slot:
+        job = dataclasses.replace(job, cores=cores, cgroup=self._cgroup)
+        return _Slot(ticket, request, cores, Supervised.start(job), self._deadline(job))
+
+    def _deadline(self, job: Job) -> float:
+        limits = job.limits
+        return time.monotonic() + limits.wall_bound + limits.grace + limits.kill_timeout + PATIENCE
+
+    def _look(self, timeout: float | None) -> None:
+        """Wait until something happens to one of the runs, or one of them has been silent for too long."""
+        poll = select.poll()
+        by_file = {slot.supervised.fileno(): slot for slot in self._slots.values()}
+        for file in by_file:
+            poll.register(file, select.POLLIN)
+        now = time.monotonic()
+        silent = min((slot.deadline for slot in self._slots.values() if not slot.held), default=now + 3600.0)
+        patience = max(0.0, silent - now)
+        for file, _ in poll.poll(1000.0 * (patience if timeout is None else min(timeout, patience))):
+            self._advance(by_file[file])
+        for slot in list(self._slots.values()):
+            if not slot.held and time.monotonic() > slot.deadline:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(slot.supervised.pid, signal.SIGKILL)
+
+    def _advance(self, slot: _Slot) -> None:
+        facts = slot.supervised.wait(0.0)
+        if facts is None:
+            return
+        if slot.verifying is not None:
+            self._report(slot, self.target.verified(slot.request, slot.verifying, facts))
+            return
+        self._note(facts)
+        if slot.cancelled:
+            self._report(slot, lost(slot.request, facts, "stopped by us"))
+            return
+        outcome = self.target.outcome(slot.request, facts, slot.supervised.directory)
+        if outcome.status is Status.LOST and slot.attempt < ATTEMPTS:
+            self._restart(slot)
+        else:
+            self._verify(slot, outcome, facts)
+
+    def _restart(self, slot: _Slot) -> None:
+        slot.supervised.close()
+        fresh = self._start(slot.ticket, slot.request, self.target.job(slot.request), slot.cores)
+        fresh.attempt = slot.attempt + 1
+        self._slots[slot.ticket] = fresh
+
+    def _verify(self, slot: _Slot, outcome: Outcome, facts: Facts) -> None:
+        job = self.target.verification(slot.request, outcome, facts, slot.supervised.directory)
+        if job is None:
+            self._report(slot, outcome)
+            return
+        slot.verifying, slot.finished = outcome, slot.supervised
+        slot.supervised, slot.deadline = Supervised.start(job), self._deadline(job)
+
+    def _report(self, slot: _Slot, outcome: Outcome) -> None:
+        self._close_slot(slot)
+        del self._slots[slot.ticket]
+        if not self._gave_up_on(slot):
+            self._pins.append(slot.cores)
+        self._ready.append((slot.ticket, dataclasses.replace(outcome, host=socket.gethostname())))
+
+    def _close_slot(self, slot: _Slot) -> None:
+        slot.supervised.close()
+        if slot.finished is not None:
+            slot.finished.close()
+
+    def _gave_up_on(self, slot: _Slot) -> bool:
+        facts = slot.supervised.wait(0.0)
+        return facts is not None and bool(facts.unkillable)
+
+    def _note(self, facts: Facts) -> None:
+        self.sick += facts.unkillable
+        if facts.wall >= 0.1 and not facts.lost:
+            self.measured += 1
+            self.disturbed += abs(facts.cpu - facts.wall) > CONTENTION * facts.wall

@@ -1,0 +1,175 @@
+"""The dynamic part of ``capra check``: a few real runs, to see whether the target behaves as the scenario says.
+
+The default configuration on a few instances, once more with the same seed, once with half of its time; some random
+configurations. Then what we measured is held against what the target claims.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from capra.check import Finding
+from capra.engines import LocalEngine, Ticket
+from capra.runs import Configuration, Outcome, RunRequest, Status
+from capra.scenario import Scenario
+from capra.targets import CommandTarget, make_target
+
+__all__ = ["Rehearsed", "findings_of", "rehearse"]
+
+INSTANCES = 3
+RANDOM = 3
+LATE = 0.25
+"""Seconds past its cutoff that a stopped run may have used."""
+MEASURABLE = 0.02
+"""Runs shorter than this cannot be cut in half."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """One run of the rehearsal: why it was made, what came of it, and how to repeat it by hand."""
+
+    purpose: str
+    request: RunRequest
+    outcome: Outcome
+    command: str
+
+
+def rehearse(
+    scenario: Scenario, *, workers: int = 1, seed: int = 1, told: Callable[[Rehearsed], None] = lambda _: None
+) -> list[Rehearsed]:
+    """Make the runs; ``told`` hears of each as it ends."""
+    target = make_target(scenario)
+    done: list[Rehearsed] = []
+    with LocalEngine(scenario, workers, target=target) as engine:
+
+        def run(purposes: list[tuple[str, RunRequest]]) -> None:
+            for purpose, request, outcome in _run_all(engine, purposes):
+                command = shlex.join(target.argv(request)) if isinstance(target, CommandTarget) else str(scenario.target)
+                done.append(Rehearsed(purpose, request, outcome, command))
+                told(done[-1])
+
+        instances: list[str | None] = [instance.name for instance in scenario.instances[:INSTANCES]] or [None]
+        default = scenario.space.default
+        run([("default", RunRequest(default, name, seed, scenario.cutoff)) for name in instances])
+        if done[0].outcome.status is Status.SUCCESS:
+            run(_second_looks(done))
+            run([("random", RunRequest(config, instances[0], seed, scenario.cutoff)) for config in _random(scenario, seed)])
+    return done
+
+
+def _second_looks(done: list[Rehearsed]) -> list[tuple[str, RunRequest]]:
+    """The first run again, and the longest one with half of its time."""
+    first = done[0].request
+    again = ("same seed", first)
+    longest = max((run for run in done if run.outcome.status is Status.SUCCESS), key=lambda run: run.outcome.time)
+    if longest.outcome.time < MEASURABLE:
+        return [again]
+    request = longest.request
+    half = RunRequest(request.config, request.instance, request.seed, longest.outcome.time / 2)
+    return [again, ("half its time", half)]
+
+
+def _random(scenario: Scenario, seed: int) -> list[Configuration]:
+    rng = np.random.default_rng(seed)
+    if scenario.configurations:
+        return list(scenario.configurations[:RANDOM])
+    return scenario.space.decode(scenario.space.sample(RANDOM, rng))
+
+
+def _run_all(engine: LocalEngine, purposes: list[tuple[str, RunRequest]]) -> Iterator[tuple[str, RunRequest, Outcome]]:
+    waiting = list(purposes)
+    under_way: dict[Ticket, tuple[str, RunRequest]] = {}
+    while waiting or under_way:
+        while waiting and engine.free:
+            purpose, request = waiting.pop(0)
+            under_way[engine.submit(request)] = (purpose, request)
+        for ticket, outcome in engine.wait():
+            yield (*under_way.pop(ticket), outcome)
+
+
+# --- what the runs say ---
+
+
+def findings_of(scenario: Scenario, done: list[Rehearsed]) -> list[Finding]:
+    """What a user should know, "error" for what makes tuning pointless."""
+    found = [*_default_works(done), *_claims(scenario, done), *_crashes(done)]
+    for run in done:
+        if run.purpose == "same seed":
+            found.append(_repeats(done[0], run))
+        if run.purpose == "half its time":
+            found.append(_is_cut(run))
+    return found
+
+
+def _default_works(done: list[Rehearsed]) -> Iterator[Finding]:
+    defaults = [run for run in done if run.purpose == "default"]
+    bad = [run for run in defaults if run.outcome.status not in (Status.SUCCESS, Status.TIMEOUT)]
+    if bad:
+        reason = bad[0].outcome.reason or ""
+        yield Finding("error", "default", f"{bad[0].outcome.status}: {reason}; to see it: {bad[0].command}")
+    elif all(run.outcome.status is Status.TIMEOUT for run in defaults):
+        text = "every run of the default configuration timed out: use a larger cutoff or easier instances"
+        yield Finding("warning", "default", text)
+    else:
+        times = sorted(run.outcome.time for run in defaults)
+        yield Finding("ok", "default", f"solves {_count(defaults)} of {len(times)}, in {times[0]:.3g} to {times[-1]:.3g}")
+
+
+def _count(runs: list[Rehearsed]) -> int:
+    return sum(run.outcome.status is Status.SUCCESS for run in runs)
+
+
+def _repeats(first: Rehearsed, again: Rehearsed) -> Finding:
+    one, two = first.outcome, again.outcome
+    if (one.status, one.answer, one.quality) != (two.status, two.answer, two.quality):
+        return Finding("warning", "seed", f"the same seed gave {one.status} and then {two.status}, or another answer: "
+                       "is the seed passed on? {seed} must reach the target")  # fmt: skip
+    longer, shorter = max(one.time, two.time), min(one.time, two.time)
+    if longer > 2 * shorter and longer - shorter > 0.1:
+        return Finding("warning", "seed", f"the same seed took {one.time:.3g} and then {two.time:.3g}")
+    return Finding("ok", "seed", "the same seed repeats")
+
+
+def _is_cut(run: Rehearsed) -> Finding:
+    outcome = run.outcome
+    if outcome.status is Status.SUCCESS:
+        return Finding("ok", "cutoff", "not tested: the run was faster this time")
+    if not outcome.censored:
+        return Finding("error", "cutoff", f"with half of its time the target ends {outcome.status}: {outcome.reason}")
+    if outcome.overshoot > LATE:
+        return Finding("warning", "cutoff", f"kept {outcome.overshoot:.2f} s late: the machine is overloaded")
+    return Finding("ok", "cutoff", f"kept: stopped at {outcome.cutoff:.3g}, {1000 * outcome.overshoot:.1f} ms late")
+
+
+def _claims(scenario: Scenario, done: list[Rehearsed]) -> Iterator[Finding]:
+    """Our measurement counts; a target that claims something else is worth a word."""
+    if scenario.unit not in ("cpu", "wall"):
+        return
+    claims = [run for run in done if run.outcome.status is Status.SUCCESS and run.outcome.reported is not None]
+    off = [run for run in claims if _differ(run.outcome.time, run.outcome.reported or 0.0)]
+    if off:
+        run = off[0].outcome
+        text = f"the target claims {run.reported:.3g} where we measured {run.time:.3g}; ours counts"
+        yield Finding("warning", "time", text)
+    elif claims:
+        yield Finding("ok", "time", f"what the target claims agrees with what we measured ({len(claims)} runs)")
+
+
+def _differ(measured: float, claimed: float) -> bool:
+    return not math.isclose(measured, claimed, rel_tol=0.1, abs_tol=0.1)
+
+
+def _crashes(done: list[Rehearsed]) -> Iterator[Finding]:
+    """Random configurations may crash; if all do for the same reason it is not the parameters."""
+    others = [run for run in done if run.purpose == "random"]
+    bad = [run for run in others if run.outcome.status in (Status.CRASHED, Status.MEMOUT, Status.WRONG, Status.LOST)]
+    for run in bad:
+        level = "error" if run.outcome.status in (Status.WRONG, Status.LOST) else "warning"
+        yield Finding(level, "random", f"{run.outcome.status}: {run.outcome.reason}; to see it: {run.command}")
+    if others and not bad:
+        yield Finding("ok", "random", f"{len(others)} random configurations ran, {_count(others)} within the cutoff")

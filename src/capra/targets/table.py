@@ -1,0 +1,120 @@
+"""Recorded runtimes as a target: a finite pool of configurations, answered from a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capra.errors import InputError
+from capra.formats.instances import Features
+from capra.runs import Configuration, Outcome, RunRequest, Status, Value
+from capra.scenario import Scenario
+from capra.space import Categorical, Space
+
+__all__ = ["Table"]
+
+SHORTEST = 0.001
+"""Recorded times have a resolution; zeros occur. Logarithms need a floor."""
+
+
+class Table:
+    """``times[c, j]`` of configuration c on instance j, and whether it was ``solved[c, j]`` by then.
+
+    ``cutoff`` is the bound under which the times were recorded: unsolved cells are known to take at least that. ``space``
+    may be left out: then every key of ``configs`` becomes a categorical parameter with the values that occur. ``default``
+    is the position of the default configuration (the first).
+    """
+
+    def __init__(
+        self,
+        times: Any,
+        solved: Any,
+        configs: Sequence[Mapping[str, Value]],
+        instances: Sequence[str],
+        cutoff: float,
+        space: Space | None = None,
+        features: Mapping[str, Sequence[float]] | None = None,
+        default: int | None = None,
+    ) -> None:
+        self.times: NDArray[np.float64] = np.maximum(np.asarray(times, dtype=np.float64), SHORTEST)
+        self.solved: NDArray[np.bool_] = np.asarray(solved, dtype=np.bool_)
+        self.cutoff = float(cutoff)
+        self.instances = tuple(instances)
+        self.space = space or _space_of(configs, default or 0)
+        self.configs = tuple(self.space.configuration(config) for config in configs)
+        self.features = features
+        self._check()
+        self._row = {config: i for i, config in enumerate(self.configs)}
+        self._column = {name: j for j, name in enumerate(self.instances)}
+
+    def _check(self) -> None:
+        shape = (len(self.configs), len(self.instances))
+        for name, matrix in (("times", self.times), ("solved", self.solved)):
+            if matrix.shape != shape:
+                raise InputError(f"{name} has the shape {matrix.shape}, not {shape} (configurations × instances)")
+        if not np.isfinite(self.times).all():
+            raise InputError("times must be finite: give the cutoff where a run was not solved")
+        if len(set(self.configs)) != len(self.configs) or len(set(self.instances)) != len(self.instances):
+            raise InputError("a configuration or an instance stands twice")
+        if (self.times[~self.solved] < self.cutoff).any() and not self.solved.all():
+            raise InputError(f"an unsolved cell ends before the cutoff of {self.cutoff:g}")
+
+    def run(self, request: RunRequest) -> Outcome:
+        """The recorded outcome of a request: what a run with that cutoff would have shown."""
+        try:
+            cell = self._row[request.config], self._column[request.instance or ""]
+        except KeyError as error:
+            raise InputError(f"not in the table: {error.args[0]!r}") from None
+        time = float(self.times[cell])
+        if self.solved[cell] and time <= request.cutoff:
+            return Outcome(Status.SUCCESS, time, request.cutoff, backend="table")
+        bound = min(request.cutoff, self.cutoff)
+        status = Status.CAPPED if bound < self.cutoff else Status.TIMEOUT
+        return Outcome(status, bound, bound, reason="stopped by its cutoff", backend="table")
+
+    def scenario(
+        self,
+        train: Sequence[str] | None = None,
+        test: Sequence[str] = (),
+        objective: str = "par10",
+        budget: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> Scenario:
+        """A scenario over this table: its configurations are the pool, ``train`` (all) and ``test`` its instances."""
+        given: dict[str, Any] = {
+            "target": self,
+            "space": self.space,
+            "configurations": self.configs,
+            "instances": list(self.instances if train is None else train),
+            "cutoff": self.cutoff,
+            "objective": objective,
+            "deterministic": True,
+        }
+        if test:
+            given["test_instances"] = list(test)
+        if budget:
+            given["budget"] = budget
+        if self.features:
+            names = tuple(f"f{i}" for i in range(len(next(iter(self.features.values())))))
+            given["features"] = Features(names, {key: tuple(row) for key, row in self.features.items()})
+        return Scenario(**(given | options))
+
+    def __call__(self, config: Mapping[str, Value], instance: str, seed: int, cutoff: float) -> dict[str, Any]:
+        """As a Python target: ``f(config, instance, seed, cutoff)``."""
+        outcome = self.run(RunRequest(Configuration(config), instance, seed, cutoff))
+        return {"status": "SUCCESS" if outcome.status is Status.SUCCESS else "TIMEOUT", "time": outcome.time}
+
+
+def _space_of(configs: Sequence[Mapping[str, Value]], default: int) -> Space:
+    """One categorical parameter per key, with the values that occur; every configuration must set every key."""
+    if not configs:
+        raise InputError("a table needs at least one configuration")
+    names = list(configs[0])
+    if any(set(config) != set(names) for config in configs):
+        raise InputError("configurations with different parameters need a space", hint="pass space=…")
+    return Space(
+        Categorical(name, tuple(dict.fromkeys(config[name] for config in configs)), configs[default][name]) for name in names
+    )
