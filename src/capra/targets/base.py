@@ -18,10 +18,19 @@ LONGEST_WALL = 86400.0
 
 
 class ProcessTarget(Protocol):
-    """A target that runs as a process of its own, under the supervisor."""
+    """A target that runs as a process of its own, under the supervisor.
+
+    Whatever a run did, ``outcome`` and ``verified`` give one; the others raise TargetError, InputError or OSError.
+    """
+
+    def argv(self, request: RunRequest) -> list[str]:
+        """What to type to repeat the run by hand."""
 
     def job(self, request: RunRequest) -> Job:
-        """What to start for a request. TargetError or InputError if that cannot be said."""
+        """What to start for a request."""
+
+    def bounds(self, request: RunRequest, directory: Path) -> Limits | None:
+        """The limits for a run under way if its cutoff were the request's; None if only the target can keep it."""
 
     def outcome(self, request: RunRequest, facts: Facts, directory: Path) -> Outcome:
         """What the facts mean; ``directory`` is the run's private one, still there."""

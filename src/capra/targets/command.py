@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 import dataclasses
+import tempfile
+from functools import lru_cache
 from pathlib import Path
 
-from capra.errors import TargetError
+from capra.errors import InputError, TargetError
 from capra.runs import Configuration, Outcome, RunRequest, Status
 from capra.scenario import Scenario
 from capra.targets.base import find_program, limits_of
-from capra.targets.dialects import Call, Reply, make_dialect
+from capra.targets.dialects import Call, Claim, Reply, make_dialect
 from capra.targets.judge import Judge
 from capra.targets.supervisor import Facts, Job, Limits, clean_environment
-from capra.targets.verify import Verdict, check_answer, check_model, known_answer, read_verifier, verifier_argv
+from capra.targets.verify import (
+    Formula,
+    Verdict,
+    check_answer,
+    check_model,
+    known_answer,
+    read_cnf,
+    read_verifier,
+    verifier_argv,
+)
 
 __all__ = ["CommandTarget"]
 
 VERIFIER_LIMITS = Limits(cpu=60.0, wall=120.0)
-OUTPUT_FILE = "capra-output.txt"
+MODEL_SIZE = 4 * 1024**2
+"""Bytes of output kept at each end where a model is to be checked: one with a gap in it proves nothing."""
+
+
+@lru_cache(maxsize=64)
+def _formula(path: str) -> Formula:
+    return read_cnf(Path(path))
 
 
 class CommandTarget:
@@ -52,15 +69,23 @@ class CommandTarget:
         return self.dialect.argv(call)
 
     def job(self, request: RunRequest) -> Job:
+        limits = limits_of(self.scenario, request.cutoff)
+        if self.scenario.verifier == "sat":
+            limits = dataclasses.replace(limits, head=MODEL_SIZE, tail=MODEL_SIZE)
         return Job(
             self.argv(request),
-            limits_of(self.scenario, request.cutoff),
+            limits,
             environment=self._environment,
             working=self.scenario.directory,
         )
 
+    def bounds(self, request: RunRequest, directory: Path) -> Limits | None:
+        return limits_of(self.scenario, request.cutoff) if self.scenario.unit in ("cpu", "wall") else None
+
     def outcome(self, request: RunRequest, facts: Facts, directory: Path) -> Outcome:
         reply = self.dialect.read(facts.stdout.text(), facts.stderr.text(), facts.exit_code)
+        if self.scenario.dialect == "irace" and reply.time is not None and reply.time >= request.cutoff:
+            reply = dataclasses.replace(reply, claim=Claim.TIMEOUT)  # a target-runner that stopped itself prints the bound
         return self.judge.outcome(request, facts, reply, self._verdict(request, facts, reply))
 
     # --- verification ---
@@ -69,21 +94,30 @@ class CommandTarget:
         """What can be checked without running anything."""
         if request.instance is None or self.scenario.verifier is None:
             return None
-        known = known_answer(self._instances[request.instance].specific)
+        instance = self._instances.get(request.instance)
+        known = known_answer(instance.specific) if instance else None
         verdict = check_answer(known, reply) if known is not None else None
         if verdict is not None and verdict.right is False:
             return verdict
-        if self.scenario.verifier == "sat" and reply.answer == "SAT":
-            return check_model(Path(self.scenario.path_of(request.instance)), facts.stdout.text())
+        if self.scenario.verifier == "sat" and reply.answer != "UNSAT":
+            return self._check_model(request.instance, facts)
         return verdict
+
+    def _check_model(self, instance: str, facts: Facts) -> Verdict:
+        try:
+            return check_model(_formula(self.scenario.path_of(instance)), facts.stdout.text())
+        except InputError as error:  # the formula is malformed, or no longer there
+            return Verdict(None, str(error))
 
     def verification(self, request: RunRequest, outcome: Outcome, facts: Facts, directory: Path) -> Job | None:
         if not isinstance(self.scenario.verifier, tuple) or outcome.status is not Status.SUCCESS:
             return None
-        output = directory / OUTPUT_FILE
-        output.write_bytes(facts.stdout.head + facts.stdout.tail)
-        instance = "" if request.instance is None else self.scenario.path_of(request.instance)
-        argv = verifier_argv(self.scenario.verifier, instance, str(output))
+        # A new file: one that the target left under a known name might be a link to somewhere else.
+        descriptor, output = tempfile.mkstemp(suffix=".txt", prefix="output-", dir=directory)
+        with open(descriptor, "wb") as file:
+            file.write(facts.stdout.text().encode())
+        instance = None if request.instance is None else self.scenario.path_of(request.instance)
+        argv = verifier_argv(self.scenario.verifier, instance, output)
         program = find_program(argv[0], self.scenario)
         return Job([program, *argv[1:]], VERIFIER_LIMITS, environment=self._environment, working=self.scenario.directory)
 

@@ -7,11 +7,14 @@ say ``status``, ``time``, ``quality`` and ``answer``.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import math
+import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,15 +23,18 @@ from capra.errors import TargetError, did_you_mean
 from capra.runs import Outcome, RunRequest, Status
 from capra.scenario import Scenario
 from capra.targets.base import limits_of
-from capra.targets.call import ANSWER_FILE
-from capra.targets.dialects import Claim, Reply
+from capra.targets.call import ANSWER_FILE, STARTED_FILE
+from capra.targets.call import __file__ as call_file
+from capra.targets.dialects import Claim, Reply, normal_answer
 from capra.targets.judge import Judge
-from capra.targets.supervisor import Facts, Job, clean_environment
+from capra.targets.supervisor import Facts, Job, Limits, clean_environment
 
 __all__ = ["FunctionTarget", "read_value"]
 
 START = 20.0
 """Seconds that starting the interpreter and importing the user's module may take, over and above the cutoff."""
+SIGNALS = {"cpu": signal.SIGPROF, "wall": signal.SIGALRM}
+"""What ends a function at its cutoff."""
 _KEYS = ("status", "time", "quality", "answer")
 
 
@@ -39,45 +45,69 @@ class FunctionTarget:
         self.scenario = scenario
         self.judge = Judge(scenario.cutoff, scenario.unit, scenario.objective.kind == "quality")
         self._where = _where(scenario.target)
-        self._environment = clean_environment(scenario.environment)
+        self._environment = {"PYTHONHASHSEED": "0"} | clean_environment(scenario.environment)
+        self._start = START
+
+    def argv(self, request: RunRequest) -> list[str]:
+        module, file, name = self._where["module"], self._where["file"], self._where["name"]
+        arguments = f"{dict(request.config)!r}, {self._instance(request)!r}, {request.seed}, float('{request.cutoff}')"
+        head, _, rest = name.partition(".")
+        found = f"runpy.run_path({file!r})[{head!r}]" if file else f"importlib.import_module({module!r}).{head}"
+        code = f"import importlib, runpy; print({found}{'.' + rest if rest else ''}({arguments}))"
+        folders = os.pathsep.join(str(base.resolve()) for base in self.scenario.bases)
+        return ["env", f"PYTHONPATH={folders}", sys.executable, "-c", code]
 
     def job(self, request: RunRequest) -> Job:
         call = {
             **self._where,
-            "path": [str(Path(entry).resolve()) for entry in sys.path],
+            "path": [str(Path(entry).resolve()) for entry in [*map(str, self.scenario.bases), *sys.path]],
             "config": dict(request.config),
-            "instance": None if request.instance is None else self.scenario.path_of(request.instance),
+            "instance": self._instance(request),
             "seed": request.seed,
             "cutoff": request.cutoff,
             "bound": request.cutoff if math.isfinite(request.cutoff) else None,
             "unit": self.scenario.unit,
+            "asked": time.monotonic(),
         }
-        limits = limits_of(self.scenario, request.cutoff)
-        limits = dataclasses.replace(
-            limits,
-            cpu=None if limits.cpu is None else limits.cpu + START,
-            wall=limits.wall_bound + START,
-        )
-        argv = [sys.executable, "-m", "capra.targets.call", "capra-call.json"]
+        limits = _later(limits_of(self.scenario, request.cutoff), self._start, START)
+        argv = [sys.executable, "-P", call_file, "capra-call.json"]
         files = {"capra-call.json": json.dumps(call).encode()}
         return Job(argv, limits, environment=self._environment, files=files)
 
+    def _instance(self, request: RunRequest) -> str | None:
+        return None if request.instance is None else self.scenario.path_of(request.instance)
+
+    def bounds(self, request: RunRequest, directory: Path) -> Limits | None:
+        if self.scenario.unit not in SIGNALS:
+            return None
+        started = _read(directory / STARTED_FILE)
+        limits = limits_of(self.scenario, request.cutoff)
+        return _later(limits, started.get("cpu", self._start), started.get("wall", START))
+
     def outcome(self, request: RunRequest, facts: Facts, directory: Path) -> Outcome:
-        answer = _read_answer(directory)
-        facts = _of_the_function(facts, answer, request.cutoff)
-        if "error" in answer:
-            reply = Reply(Claim.CRASHED, reason=str(answer["error"]).strip().splitlines()[-1])
-        elif "value" in answer:
-            reply = read_value(answer["value"], quality=self.judge.needs_quality)
+        started, answer = _read(directory / STARTED_FILE), _read(directory / ANSWER_FILE)
+        if started:  # the next time we know how much of the time is not the function's
+            self._start = min(START, 2.0 * started["cpu"] + 1.0)
+        reply = self._reply(started, answer, facts)
+        if not started and facts.limit in SIGNALS:
+            facts = dataclasses.replace(facts, limit=None, signal=None)
+        elif self._passed_its_cutoff(request, reply):
+            facts = dataclasses.replace(facts, limit=self.scenario.unit)
         else:
-            reply = Reply(Claim.CRASHED, reason="ended without an answer")
-        if self._passed_its_cutoff(request, reply):
-            facts = dataclasses.replace(facts, limit="command")
+            facts = _of_the_function(facts, started, answer, request.cutoff, self.scenario.unit)
         return self.judge.outcome(request, facts, reply)
+
+    def _reply(self, started: dict[str, Any], answer: dict[str, Any], facts: Facts) -> Reply:
+        if "error" in answer:
+            return Reply(Claim.CRASHED, reason=str(answer["error"]).strip().rpartition("\n")[2])
+        if "value" in answer:
+            return read_value(answer["value"], quality=self.judge.needs_quality)
+        what = "ended without an answer" if started else "the function was not found and started in time"
+        return Reply(Claim.CRASHED, reason=what + (f" (exit code {facts.exit_code})" if facts.exit_code is not None else ""))
 
     def _passed_its_cutoff(self, request: RunRequest, reply: Reply) -> bool:
         """A function that ignores its cutoff and says it took longer has told us that it takes at least that long."""
-        own_unit = self.scenario.unit not in ("cpu", "wall")
+        own_unit = self.scenario.unit not in SIGNALS
         return own_unit and reply.claim is Claim.SUCCESS and (reply.time or 0.0) > request.cutoff
 
     def verification(self, request: RunRequest, outcome: Outcome, facts: Facts, directory: Path) -> Job | None:
@@ -85,6 +115,11 @@ class FunctionTarget:
 
     def verified(self, request: RunRequest, outcome: Outcome, facts: Facts) -> Outcome:
         return outcome
+
+
+def _later(limits: Limits, cpu: float, wall: float) -> Limits:
+    """The limits with this much time to start in."""
+    return dataclasses.replace(limits, cpu=None if limits.cpu is None else limits.cpu + cpu, wall=limits.wall_bound + wall)
 
 
 def _where(target: str | Callable[..., Any] | tuple[str, ...]) -> dict[str, Any]:
@@ -107,25 +142,34 @@ def _where(target: str | Callable[..., Any] | tuple[str, ...]) -> dict[str, Any]
     return {"module": "__main__", "file": str(Path(file).resolve()), "name": target.__qualname__}
 
 
-def _read_answer(directory: Path) -> dict[str, Any]:
+def _read(path: Path) -> dict[str, Any]:
+    """What the process left in a file; nothing if it did not come to that."""
     try:
-        answer = json.loads((directory / ANSWER_FILE).read_text())
+        found = json.loads(path.read_text())
     except (OSError, ValueError):
         return {}
-    return answer if isinstance(answer, dict) else {}
+    return found if isinstance(found, dict) else {}
 
 
-def _of_the_function(facts: Facts, answer: dict[str, Any], cutoff: float) -> Facts:
+def _of_the_function(facts: Facts, started: dict[str, Any], answer: dict[str, Any], cutoff: float, unit: str) -> Facts:
     """The facts of the function alone: without the interpreter's start, and cut where its timer cut it."""
-    timers = {signal.SIGPROF: "cpu", signal.SIGALRM: "wall"}
-    if facts.limit is None and facts.signal in timers:
-        return dataclasses.replace(facts, limit=timers[signal.Signals(facts.signal)], cutoff=cutoff)
-    if facts.limit in ("cpu", "wall"):
+    if facts.limit == "command":
+        return dataclasses.replace(facts, cutoff=max(0.0, facts.cutoff - started.get(unit, math.inf)))
+    if facts.limit in SIGNALS:
         return dataclasses.replace(facts, cutoff=cutoff)
-    cpu, wall = answer.get("cpu"), answer.get("wall")
-    if isinstance(cpu, float) and isinstance(wall, float):
-        return dataclasses.replace(facts, cpu=min(cpu, facts.cpu), wall=min(wall, facts.wall))
+    if _timer_fired(facts, started, unit):  # at less than the cutoff if that was raised while the run was held
+        return dataclasses.replace(facts, limit=unit, cutoff=min(cutoff, started["bound"]))
+    if "value" in answer and facts.limit is None:
+        facts = dataclasses.replace(facts, cpu=min(answer["cpu"], facts.cpu), wall=min(answer["wall"], facts.wall))
+        passed = unit in SIGNALS and getattr(facts, unit) > cutoff  # in its children, which its timer does not see
+        return dataclasses.replace(facts, limit=unit, cutoff=cutoff) if passed else facts
     return facts
+
+
+def _timer_fired(facts: Facts, started: dict[str, Any], unit: str) -> bool:
+    """Did it die of its timer, and not of a signal of its own making?"""
+    by_signal = facts.limit is None and facts.signal is not None and facts.signal == SIGNALS.get(unit)
+    return by_signal and bool(getattr(facts, unit) >= (started.get("bound") or math.inf))
 
 
 def read_value(value: Any, *, quality: bool) -> Reply:
@@ -135,16 +179,23 @@ def read_value(value: Any, *, quality: bool) -> Reply:
         if key not in _KEYS:
             return Reply(Claim.CRASHED, reason=f"nonsense output: unknown key {key!r} ({did_you_mean(key, _KEYS) or _KEYS})")
     for key, least in (("time", 0.0), ("quality", -math.inf)):
-        number = fields.get(key)
-        if number is not None and not (_is_number(number) and number >= least):
-            return Reply(Claim.CRASHED, reason=f"nonsense output: {key} is {number!r}")
+        given = fields.get(key)
+        number = _number(given)
+        if given is not None and (number is None or number < least):
+            return Reply(Claim.CRASHED, reason=f"nonsense output: {key} is {given!r:.80}")
     try:
         claim = Claim(str(fields.get("status", Status.SUCCESS)).upper())
     except ValueError:
         return Reply(Claim.CRASHED, reason=f"nonsense output: status is {fields['status']!r}")
-    answer = fields.get("answer")
-    return Reply(claim, fields.get("time"), fields.get("quality"), None if answer is None else str(answer))
+    answer = None if fields.get("answer") is None else normal_answer(str(fields["answer"]))
+    reason = None if claim is Claim.SUCCESS else f"the function says {claim}"
+    return Reply(claim, _number(fields.get("time")), _number(fields.get("quality")), answer, reason)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def _number(value: Any) -> float | None:
+    """The finite number that this is, or None."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    with contextlib.suppress(OverflowError):
+        return float(value) if math.isfinite(value) else None
+    return None

@@ -6,6 +6,7 @@ whether it was cut, is what we measured. Every status but SUCCESS comes with its
 
 from __future__ import annotations
 
+import math
 import signal
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +34,7 @@ class Judge:
         """The outcome of a run that was allowed to end, by itself or at its bound."""
         if facts.lost or facts.start_error:
             return lost(request, facts, facts.reason or f"could not be started: {facts.start_error}")
-        if facts.limit in ("cpu", "wall", "command"):
+        if facts.limit in ("cpu", "wall", "command", self.unit):
             return self._cut(request, facts, reply)
         if facts.limit is not None:
             return self._over_a_limit(request, facts, reply)
@@ -50,9 +51,9 @@ class Judge:
             return self._ended(Status.CRASHED, request, facts, reply, reply.reason or f"the target says {reply.claim}")
         if verdict is not None and verdict.right is False:
             return self._ended(Status.WRONG, request, facts, reply, verdict.reason)
-        return self._success(request, facts, reply)
+        return self._success(request, facts, reply, verdict)
 
-    def _success(self, request: RunRequest, facts: Facts, reply: Reply) -> Outcome:
+    def _success(self, request: RunRequest, facts: Facts, reply: Reply, verdict: Verdict | None) -> Outcome:
         if self.needs_quality and reply.quality is None:
             return self._ended(Status.CRASHED, request, facts, reply, "reports no quality")
         if self._own_unit and reply.time is None:
@@ -60,23 +61,35 @@ class Judge:
         if self._own_unit and reply.time is not None and reply.time > request.cutoff:
             reason = f"nonsense output: reports {reply.time:g} {self.unit}, more than its cutoff of {request.cutoff:g}"
             return self._ended(Status.CRASHED, request, facts, reply, reason)
-        return self._ended(Status.SUCCESS, request, facts, reply, None)
+        remark = f"not verified: {verdict.reason}" if verdict is not None and verdict.right is None else None
+        return self._ended(Status.SUCCESS, request, facts, reply, remark)
 
     def _claimed_timeout(self, request: RunRequest, facts: Facts, reply: Reply) -> Outcome:
+        known = not self._own_unit or reply.time is not None or math.isinf(request.cutoff)
         used = self.time(facts, reply)
-        if not self._own_unit and used < GAVE_UP * request.cutoff:
+        if known and used < GAVE_UP * request.cutoff:
             reason = f"says it timed out after {used:.3g} of {request.cutoff:g}: it gave up"
             return self._ended(Status.CRASHED, request, facts, reply, reason)
         return self._censored(request.cutoff, facts, reply, "the target says it timed out")
 
     def _cut(self, request: RunRequest, facts: Facts, reply: Reply) -> Outcome:
         """Stopped at its bound, or past it when it ended: all we know is that it takes at least that long."""
-        in_force = request.cutoff if self._own_unit else min(request.cutoff, facts.cutoff)
-        return self._censored(max(in_force, SHORTEST), facts, reply, f"stopped by its {facts.limit} bound")
+        by_order = facts.limit == "command"
+        bound = self._proven(request, facts, reply) or min(SHORTEST, request.cutoff)
+        reason = "stopped by order" if by_order else f"stopped by its {facts.limit} bound"
+        # Without a cutoff the scenario's wall limit is the longest a run can take.
+        return self._censored(bound, facts, reply, reason, full=math.isinf(request.cutoff) and not by_order)
 
-    def _censored(self, cutoff: float, facts: Facts, reply: Reply, reason: str) -> Outcome:
-        status = Status.CAPPED if cutoff < self.kappa_max else Status.TIMEOUT
-        return Outcome(status, cutoff, cutoff, **_facts(facts, reply, reason))
+    def _proven(self, request: RunRequest, facts: Facts, reply: Reply) -> float:
+        """What a run that was cut takes at least; 0 if it was stopped before it began."""
+        if math.isinf(request.cutoff) or (self._own_unit and facts.limit == "command"):
+            return min(self.time(facts, reply), request.cutoff)
+        return request.cutoff if self._own_unit else min(facts.cutoff, request.cutoff)
+
+    def _censored(self, cutoff: float, facts: Facts, reply: Reply, reason: str, *, full: bool = False) -> Outcome:
+        """``quality`` is the best that it had found by then, if it says so."""
+        status = Status.TIMEOUT if full or cutoff >= self.kappa_max else Status.CAPPED
+        return Outcome(status, cutoff, cutoff, reply.quality, **_facts(facts, reply, reason))
 
     def _over_a_limit(self, request: RunRequest, facts: Facts, reply: Reply) -> Outcome:
         if facts.limit == "memory":

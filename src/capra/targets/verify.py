@@ -12,10 +12,10 @@ import lzma
 import math
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, NoReturn, cast
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,10 +135,10 @@ class Formula:
 _COMMENTS = re.compile(rb"^[ \t]*c.*$", re.MULTILINE)
 _TRAILER = re.compile(rb"^%", re.MULTILINE)
 _HEADER = re.compile(rb"[ \t]*p[ \t]+cnf[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*")
-_OPENERS: Mapping[bytes, Callable[[Path], IO[bytes]]] = {
-    b"\x1f\x8b": lambda path: cast("IO[bytes]", gzip.open(path)),
-    b"BZ": bz2.open,
-    b"\xfd7": lzma.open,
+_PACKED: Mapping[bytes, type[gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile]] = {
+    b"\x1f\x8b": gzip.GzipFile,
+    b"BZ": bz2.BZ2File,
+    b"\xfd7": lzma.LZMAFile,
 }
 
 
@@ -164,9 +164,9 @@ def read_cnf(source: str | Path, name: str | Path = "<cnf>") -> Formula:
 def _content(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            unpack = _OPENERS.get(file.read(2), lambda path: path.open("rb"))
-        with unpack(path) as unpacked:
-            data = unpacked.read(LARGEST_FORMULA + 1)
+            packed = _PACKED.get(file.read(2))
+        with packed(path) if packed else path.open("rb") as unpacked:
+            data: bytes = unpacked.read(LARGEST_FORMULA + 1)
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise FormatError(f"cannot be read: {error}", path=path) from None
     if len(data) > LARGEST_FORMULA:
@@ -181,7 +181,7 @@ def _clauses(data: bytes, start: int, variables: int, clauses: int, name: str | 
     if (bad := _first_bad(body)) is not None:
         _fail(f"not a literal: {_word(body, bad)!r}", name, data, start + bad)
     literals = _integers(body)
-    if (beyond := np.flatnonzero(np.abs(literals) > variables)).size:
+    if (beyond := np.flatnonzero((literals > variables) | (literals < -variables))).size:
         at = start + _offset(body, int(beyond[0]))
         _fail(f"a literal beyond the {variables} variables of the header: {_word(data, at)!r}", name, data, at)
     if literals.size and literals[-1] != 0:
@@ -230,7 +230,7 @@ def _offset(text: bytes, index: int) -> int:
 
 def _word(text: bytes, at: int) -> str:
     """The word around a place, for a message."""
-    start = max(text.rfind(blank, 0, at) for blank in (b" ", b"\t", b"\n")) + 1
+    start = max(text.rfind(blank, 0, at) for blank in b" \t\r\n\v\f") + 1
     return text[start : start + 40].split(maxsplit=1)[0].decode("utf-8", "replace")
 
 
@@ -287,7 +287,7 @@ def _check(formula: Formula, text: bytes, cut: bool) -> Verdict:
         return Verdict(False, f"not a literal in the model: {_word(text, bad)!r}")
     model, closed = _last_model(_integers(text), cut)
     n = formula.variables
-    if (beyond := model[np.abs(model) > n]).size:
+    if (beyond := model[(model > n) | (model < -n)]).size:
         return Verdict(False, f"the model names a variable beyond the header's {n}: {int(beyond[0])}")
     holds = np.zeros(2 * n + 1, np.bool_)  # by literal, from -n to n
     holds[model + n] = True
@@ -313,8 +313,8 @@ def _check_clauses(formula: Formula, holds: NDArray[np.bool_], closed: bool) -> 
         return Verdict(True, f"the model satisfies all {formula.clauses} clauses")
     if closed:
         return Verdict(False, f"the model does not satisfy clause {int(broken[0]) + 1}")
-    unnamed = ~holds[literals + n] & ~holds[n - literals] & (literals != 0)
-    if (false := broken[_per_clause(unnamed, literals)[broken] == 0]).size:
+    not_false = ~holds[n - literals] & (literals != 0)
+    if (false := broken[_per_clause(not_false, literals)[broken] == 0]).size:
         return Verdict(False, f"the model falsifies clause {int(false[0]) + 1}")
     return Verdict(None, "the model is not closed by 0 and leaves clauses open")
 
