@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,3 +36,61 @@ def folder(tmp_path: Path) -> Path:
     ]
     (tmp_path / "features.csv").write_text("instance, size, depth\n" + "\n".join(rows) + "\n")
     return tmp_path
+
+
+# --- nothing may be left behind ---
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_is_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """After all tests (of each worker, under xdist) no process and no temporary directory of ours is there any more."""
+    base = tmp_path_factory.getbasetemp()
+    scratch = tmp_path_factory.mktemp("tmpdir")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(scratch))
+        patch.setattr(tempfile, "tempdir", None)
+        yield
+    end = time.monotonic() + 10.0  # an orphan may just be on its way out
+    while time.monotonic() < end and _leftovers(base):
+        time.sleep(0.05)
+    assert _leftovers(base) == []
+
+
+def _leftovers(base: Path) -> list[str]:
+    """Private directories below the folder of this test session, its targets, and supervisors of ours or of nobody."""
+    directories = [str(path) for path in base.glob("**/capra-run-*")]
+    targets = [f"{pid}: a target" for pid in _processes() if os.fsencode(base) in _read(pid, "environ") and _is_target(pid)]
+    supervisors = [f"{pid}: {_name(pid)}" for pid in _processes() if _name(pid) == "capra-superviso" and _is_ours(pid)]
+    return directories + targets + supervisors
+
+
+def _is_target(pid: int) -> bool:
+    return any(entry.startswith(b"HOME=") and b"/capra-run-" in entry for entry in _read(pid, "environ").split(b"\0"))
+
+
+def _is_ours(pid: int) -> bool:
+    while pid not in (0, 1, os.getpid()):
+        pid = _parent(pid)
+    return pid in (1, os.getpid())
+
+
+def _processes() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def _read(pid: int, file: str) -> bytes:
+    try:
+        return Path("/proc", str(pid), file).read_bytes()
+    except OSError:
+        return b""
+
+
+def _name(pid: int) -> str:
+    """The first 15 characters, as the kernel keeps them; empty for those that have ended."""
+    stat = _read(pid, "stat")
+    return "" if stat.rpartition(b") ")[2][:1] in (b"", b"Z", b"X") else stat.partition(b"(")[2].rpartition(b")")[0].decode()
+
+
+def _parent(pid: int) -> int:
+    stat = _read(pid, "stat").rpartition(b") ")[2].split()
+    return int(stat[1]) if len(stat) > 1 else 0

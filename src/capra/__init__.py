@@ -8,6 +8,8 @@ from capra.errors import CapraError, FormatError, InputError, ScenarioError, Spa
 from capra.runs import Configuration, Objective, Outcome, Run, RunRequest, Status
 from capra.scenario import Budget, Scenario
 from capra.space import Space
+from capra.tune import Result, resume, tune
+from capra.validate import validate
 
 __version__ = "0.1.0"
 
@@ -19,6 +21,7 @@ __all__ = [
     "InputError",
     "Objective",
     "Outcome",
+    "Result",
     "Run",
     "RunRequest",
     "Scenario",
@@ -28,4 +31,7 @@ __all__ = [
     "Status",
     "TargetError",
     "__version__",
+    "resume",
+    "tune",
+    "validate",
 ]

@@ -10,6 +10,7 @@ import importlib.util
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
 
 from capra.errors import TargetError
 from capra.scenario import Scenario
@@ -48,8 +49,10 @@ def _target(scenario: Scenario) -> Finding:
         return Finding("ok", "target", f"Python function {getattr(target, '__qualname__', target)!s}")
     if isinstance(target, str):
         module = target.partition(":")[0]
-        if importlib.util.find_spec(module.partition(".")[0]) is None:
-            raise TargetError(f"the module {module!r} of the target cannot be found", hint="is it on PYTHONPATH?")
+        top, folders = module.partition(".")[0], [str(base) for base in scenario.bases]
+        if PathFinder.find_spec(top, folders) is None and importlib.util.find_spec(top) is None:
+            hint = "it must lie beside the scenario or on PYTHONPATH"
+            raise TargetError(f"the module {module!r} of the target cannot be found", hint=hint)
         return Finding("ok", "target", f"Python function {target}")
     return Finding("ok", "target", f"{find_program(target[0], scenario)} ({scenario.dialect} dialect)")
 

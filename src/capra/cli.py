@@ -6,7 +6,9 @@ Exit codes: 0 done, 1 refused (a check found something), 2 bad input, 3 the targ
 from __future__ import annotations
 
 import json
+import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,8 +24,14 @@ from capra.convert import write_atomically
 from capra.errors import CapraError, InputError
 from capra.formats.plain import plain
 from capra.formats.template import commented_scenario
+from capra.overview import command_of, load_scenario, status_of, summary_of, validate_run, verdict_of
 from capra.rehearse import Rehearsed, findings_of, rehearse
+from capra.report.console import LiveConsole
+from capra.runs import Configuration
 from capra.scenario import Scenario
+from capra.tune import Result, Tuning
+from capra.tune import resume as resume_tuning
+from capra.tune import tune as run_tuning
 
 app = typer.Typer(
     name="capra",
@@ -36,6 +44,7 @@ app = typer.Typer(
 
 ScenarioPath = Annotated[Path, typer.Argument(help="scenario.toml, or an AClib/SMAC or irace scenario.txt")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+RunFolder = Annotated[Path, typer.Argument(help="The folder of a tuning, as given to tune --out.", metavar="RUN")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that are already there.")]
 
 
@@ -235,15 +244,139 @@ def convert(
 
 
 @app.command()
-def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the example; files already there are kept.")] = Path("runs/demo"),
+def tune(
+    scenario: ScenarioPath,
+    out: Annotated[Path, typer.Option(help="Folder for the run; a tuning that is there already is resumed.")] = Path(
+        "runs/latest"
+    ),
+    strategy: Annotated[str, typer.Option(help="roar or basic.")] = "roar",
+    seed: Annotated[int, typer.Option(help="Seed of the tuning's own choices.", min=0)] = 0,
+    workers: Annotated[int, typer.Option(help="Runs at a time.", min=1)] = 1,
+    slack: Annotated[
+        float, typer.Option(help="Capping: how much longer than the incumbent a challenger may take.", min=1.0)
+    ] = 1.3,
+    capping: Annotated[bool, typer.Option(help="Stop runs that are provably too long.")] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Prepare the bundled example (clasp on quasigroup instances) and check it. Tuning it comes with a later version."""
+    """Find a faster configuration. Ctrl-C stops it and says how to go on."""
+    loaded = Scenario.load(scenario)
+    options: dict[str, Any] = {"slack": slack, "capping": capping}
+    result = _watched(
+        lambda watch: run_tuning(loaded, strategy, seed=seed, workers=workers, out=out, watch=watch, **options), out, as_json
+    )
+    _print_result(loaded, result, as_json)
+
+
+@app.command()
+def resume(
+    run: RunFolder,
+    as_json: AsJson = False,
+) -> None:
+    """Go on with a tuning that was interrupted, exactly where it was."""
+    result = _watched(lambda watch: resume_tuning(run, watch=watch), run, as_json)
+    _print_result(load_scenario(run), result, as_json)
+
+
+def _watched(work: Callable[[Callable[[Tuning], None]], Result], out: Path, as_json: bool) -> Result:
+    """Show a tuning while it runs; the first Ctrl-C ends it in good order, the second at once."""
+    running: list[Tuning] = []
+
+    def stop(*_: object) -> None:
+        if not running or running[0].stopping:
+            raise KeyboardInterrupt
+        running[0].stop()
+
+    with LiveConsole() as console:
+
+        def watch(tuning: Tuning) -> None:
+            running[:] = [tuning]
+            if not as_json:
+                console.watch(tuning)
+
+        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            result = work(watch)
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+    if running and running[0].stopping:
+        Console(stderr=True).print(f"interrupted; to go on: capra resume {escape(str(out))}", highlight=False)
+        raise typer.Exit(130)
+    return result
+
+
+def _print_result(scenario: Scenario, result: Result, as_json: bool) -> None:
+    command = command_of(scenario, result.incumbent)
+    if as_json:
+        _print_json(summary_of(result) | {"command": command})
+        return
+    pairs = len(result.history.record(Configuration(result.incumbent)).costs)
+    _say(f"cost {result.cost:.4g} on {pairs} pairs; the default's {result.default_cost:.4g}; {len(result.history)} runs")
+    _say(f"[bold]{escape(command)}[/]")
+    _say(f"next: capra validate {escape(str((result.store or Path()).parent))}")
+
+
+@app.command()
+def status(run: RunFolder, as_json: AsJson = False) -> None:
+    """Where a tuning stands, running or not."""
+    document = status_of(run)
+    if as_json:
+        _print_json(document)
+    else:
+        _print_rows([(f"[bold]{key}[/]", escape(_short(key, value))) for key, value in document.items()])
+
+
+@app.command()
+def validate(
+    run: RunFolder,
+    seeds: Annotated[int, typer.Option(help="Fresh seeds per instance.", min=1)] = 5,
+    workers: Annotated[int, typer.Option(help="Runs at a time.", min=1)] = 1,
+    trajectory: Annotated[bool, typer.Option(help="Every incumbent, not only the last: shows overtuning.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run the default and the incumbent on the test instances with fresh seeds, and say whether the gain is real."""
+    rows = _watched_validation(run, seeds, workers, trajectory=trajectory, as_json=as_json)
+    if as_json:
+        _print_json({"run": str(run), "configurations": rows})
+        return
+    for row in rows:
+        p_value = "" if row["p_value"] is None else f", p = {row['p_value']:.2g}"
+        low, high = row["interval"]
+        _say(
+            f"{row['name']}: test cost {row['cost']:.4g} [{low:.4g}, {high:.4g}], solved {row['solved']} of {row['runs']}"
+            f"{p_value}; training cost {row['training_cost']:.4g}"
+        )
+    _say(verdict_of(rows))
+
+
+def _watched_validation(run: Path, seeds: int, workers: int, *, trajectory: bool, as_json: bool) -> list[dict[str, Any]]:
+    with LiveConsole() as console:
+        watch = (lambda _: None) if as_json else console.watch
+        return validate_run(run, seeds=seeds, workers=workers, trajectory=trajectory, watch=watch)
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the example; files already there are kept.")] = Path("runs/demo"),
+    seed: Annotated[int, typer.Option(help="Seed of the tuning's own choices.", min=0)] = 0,
+    workers: Annotated[int, typer.Option(help="Runs at a time.", min=1)] = 2,
+    as_json: AsJson = False,
+) -> None:
+    """Tune clasp on generated quasigroup instances for two minutes and validate the result on fresh ones."""
     from capra.demo import prepare
 
     if not as_json:
         _say(f"Preparing clasp on 60 generated quasigroup instances in {escape(str(out))} …")
-    check(prepare(out), as_json=as_json)
+    scenario = prepare(out)
+    run = out / f"seed-{seed}"
+    loaded = Scenario.load(scenario)
+    result = _watched(lambda watch: run_tuning(loaded, seed=seed, workers=workers, out=run, watch=watch), run, as_json)
     if not as_json:
-        _say("This version describes and checks scenarios; it does not tune them yet.")
+        _print_result(loaded, result, as_json)
+    rows = _watched_validation(run, 3, workers, trajectory=False, as_json=as_json)
+    if as_json:
+        _print_json(summary_of(result) | {"validation": rows})
+    else:
+        for row in rows:
+            _say(f"{row['name']}: {row['cost']:.4g} on the fresh test instances, solved {row['solved']} of {row['runs']}")
+        _say(f"[bold]{escape(verdict_of(rows))}[/]")

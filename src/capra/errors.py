@@ -7,6 +7,8 @@
     │   ├── FormatError         a file: knows its path, line and column
     │   ├── SpaceError          a space, or a configuration of it, that contradicts itself
     │   └── ScenarioError       a scenario option: knows its key
+    ├── StoreError              a store that is busy, damaged, or not a store exit code 2
+    │   └── StoreFull           no space left: repeat the same call when there is some
     └── TargetError             the target cannot be run as described         exit code 3
 
 Every message says what is wrong and, where we know it, what to do next (``hint``). Errors carry their data as
@@ -25,6 +27,8 @@ __all__ = [
     "InputError",
     "ScenarioError",
     "SpaceError",
+    "StoreError",
+    "StoreFull",
     "TargetError",
     "did_you_mean",
 ]
@@ -104,6 +108,23 @@ class ScenarioError(InputError):
         place = ":".join(str(part) for part in (self.path, self.line) if part is not None)
         key = f"{self.key}: " if self.key else ""
         return f"{place + ': ' if place else ''}{key}{super().__str__()}"
+
+
+class StoreError(CapraError):
+    """The file of runs cannot be used: no store, another version, damaged, or held by another process."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, path: str | Path | None = None, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.path = None if path is None else str(path)
+
+    def __str__(self) -> str:
+        return f"{self.path}: {super().__str__()}" if self.path else super().__str__()
+
+
+class StoreFull(StoreError):
+    """There was no space for a write. Nothing of it was kept; the same call works once there is space."""
 
 
 class TargetError(CapraError):

@@ -17,7 +17,7 @@ from capra.check import Finding
 from capra.engines import LocalEngine, Ticket
 from capra.runs import Configuration, Outcome, RunRequest, Status
 from capra.scenario import Scenario
-from capra.targets import CommandTarget, make_target
+from capra.targets import make_target
 
 __all__ = ["Rehearsed", "findings_of", "rehearse"]
 
@@ -49,24 +49,28 @@ def rehearse(
 
         def run(purposes: list[tuple[str, RunRequest]]) -> None:
             for purpose, request, outcome in _run_all(engine, purposes):
-                command = shlex.join(target.argv(request)) if isinstance(target, CommandTarget) else str(scenario.target)
-                done.append(Rehearsed(purpose, request, outcome, command))
+                done.append(Rehearsed(purpose, request, outcome, _command(scenario, target.argv(request))))
                 told(done[-1])
 
         instances: list[str | None] = [instance.name for instance in scenario.instances[:INSTANCES]] or [None]
         default = scenario.space.default
         run([("default", RunRequest(default, name, seed, scenario.cutoff)) for name in instances])
-        if done[0].outcome.status is Status.SUCCESS:
-            run(_second_looks(done))
+        if solved := [run for run in done if run.outcome.status is Status.SUCCESS]:
+            run(_second_looks(solved))
             run([("random", RunRequest(config, instances[0], seed, scenario.cutoff)) for config in _random(scenario, seed)])
     return done
 
 
-def _second_looks(done: list[Rehearsed]) -> list[tuple[str, RunRequest]]:
+def _command(scenario: Scenario, argv: list[str]) -> str:
+    """What to type in a shell."""
+    place = "" if scenario.directory is None else f"cd {shlex.quote(str(scenario.directory))} && "
+    return place + shlex.join(argv)
+
+
+def _second_looks(solved: list[Rehearsed]) -> list[tuple[str, RunRequest]]:
     """The first run again, and the longest one with half of its time."""
-    first = done[0].request
-    again = ("same seed", first)
-    longest = max((run for run in done if run.outcome.status is Status.SUCCESS), key=lambda run: run.outcome.time)
+    again = ("same seed", solved[0].request)
+    longest = max(solved, key=lambda run: run.outcome.time)
     if longest.outcome.time < MEASURABLE:
         return [again]
     request = longest.request
@@ -100,7 +104,8 @@ def findings_of(scenario: Scenario, done: list[Rehearsed]) -> list[Finding]:
     found = [*_default_works(done), *_claims(scenario, done), *_crashes(done)]
     for run in done:
         if run.purpose == "same seed":
-            found.append(_repeats(done[0], run))
+            first = next(other for other in done if other.request == run.request)
+            found.append(_repeats(first, run, quality=scenario.objective.kind == "quality"))
         if run.purpose == "half its time":
             found.append(_is_cut(run))
     return found
@@ -124,9 +129,9 @@ def _count(runs: list[Rehearsed]) -> int:
     return sum(run.outcome.status is Status.SUCCESS for run in runs)
 
 
-def _repeats(first: Rehearsed, again: Rehearsed) -> Finding:
+def _repeats(first: Rehearsed, again: Rehearsed, *, quality: bool) -> Finding:
     one, two = first.outcome, again.outcome
-    if (one.status, one.answer, one.quality) != (two.status, two.answer, two.quality):
+    if (one.status, one.answer) != (two.status, two.answer) or (quality and one.quality != two.quality):
         return Finding("warning", "seed", f"the same seed gave {one.status} and then {two.status}, or another answer: "
                        "is the seed passed on? {seed} must reach the target")  # fmt: skip
     longer, shorter = max(one.time, two.time), min(one.time, two.time)

@@ -241,11 +241,14 @@ class Scenario:
 
     bases: ClassVar[tuple[Path, ...]] = ()
     """Where relative paths were looked up; not an option."""
+    given: ClassVar[Mapping[str, Any]] = {}
+    """The options as they were given, before they were read."""
 
     def __init__(self, *, base: str | Path | tuple[Path, ...] | None = None, **given: Any) -> None:
         """Options by name; relative paths are looked up in ``base`` (the current directory)."""
         bases = (Path(base),) if isinstance(base, str | Path) else tuple(base or (Path.cwd(),))
         object.__setattr__(self, "bases", bases)
+        object.__setattr__(self, "given", given)
         declared = {field.name: field.metadata for field in dataclasses.fields(self)}
         for key in given:
             if key not in declared:
@@ -356,6 +359,12 @@ class Scenario:
             key=key,
             hint="set instance_kind = 'name' if it is not meant to be one",
         )
+
+    @property
+    def default(self) -> Configuration:
+        """Where tuning starts: the space's default; for a pool that lacks it, the pool's first configuration."""
+        default = self.space.default
+        return self.configurations[0] if self.configurations and default not in self.configurations else default
 
     @property
     def renderer(self) -> Arguments:

@@ -20,7 +20,9 @@ def prepare(folder: Path) -> Path:
     """Fill ``folder`` (files already there are kept) and return the path of its scenario."""
     folder.mkdir(parents=True, exist_ok=True)
     data = resources.files("capra.demo")
-    scenario = data.joinpath("scenario.toml").read_text().replace('"{python}"', json.dumps(sys.executable))
+    scenario = data.joinpath("scenario.toml").read_text()
+    for word, value in (("{python}", sys.executable), ("{clasp}", str(Path(__file__).with_name("clasp.py")))):
+        scenario = scenario.replace(f'"{word}"', json.dumps(value))
     for name, text in (("clasp.pcs", data.joinpath("clasp.pcs").read_text()), ("scenario.toml", scenario)):
         if not (folder / name).exists():
             (folder / name).write_text(text)

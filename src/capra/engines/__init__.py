@@ -2,5 +2,6 @@
 
 from capra.engines.base import Engine, Ticket
 from capra.engines.local import LocalEngine
+from capra.engines.simulated import SimulatedEngine, simulated_target
 
-__all__ = ["Engine", "LocalEngine", "Ticket"]
+__all__ = ["Engine", "LocalEngine", "SimulatedEngine", "Ticket", "simulated_target"]

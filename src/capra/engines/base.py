@@ -15,10 +15,15 @@ class Engine(Protocol):
     """Carries requests to the target and brings back outcomes, in any order, each exactly once.
 
     ``submit`` takes a request only while ``free`` is positive. ``wait`` blocks until at least one run is over (or the time
-    is up, or nothing is under way) and gives every outcome it has. Commands on a ticket whose run is over do nothing. A
-    run cut by ``tighten`` comes back CAPPED at the bound in force, or at what it had used when the bound is 0; one that was
-    cancelled comes back LOST. A run that the infrastructure lost is tried again before it is reported as LOST.
+    is up, or nothing but held runs is under way) and gives every outcome it has. Commands on a ticket whose run is over do
+    nothing. A run cut by ``tighten`` comes back CAPPED at the bound in force, or at what it had used when the bound is 0;
+    where only the target can count (steps), it keeps the cutoff that it was started with. One that was cancelled comes
+    back LOST. A run that the infrastructure lost is tried again before it is reported as LOST.
     """
+
+    @property
+    def clock(self) -> float:
+        """Seconds since the engine began, on its own clock."""
 
     @property
     def free(self) -> int:
@@ -33,6 +38,9 @@ class Engine(Protocol):
 
     def cancel(self, ticket: Ticket) -> None:
         """Stop the run; its outcome is LOST."""
+
+    def warnings(self) -> list[str]:
+        """What a user should know about the measurements so far."""
 
     def close(self) -> None:
         """Stop everything; nothing of any run is left afterwards."""

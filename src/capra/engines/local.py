@@ -19,13 +19,13 @@ from types import TracebackType
 from typing import Self
 
 from capra.engines.base import Ticket
-from capra.errors import InputError
+from capra.errors import CapraError, InputError
 from capra.runs import Outcome, RunRequest, Status
 from capra.scenario import Scenario
 from capra.targets import make_target
 from capra.targets.base import ProcessTarget
 from capra.targets.judge import lost
-from capra.targets.supervisor import Facts, Job, Supervised, delegated_cgroup
+from capra.targets.supervisor import Facts, Limits, Supervised, delegated_cgroup
 
 __all__ = ["LocalEngine"]
 
@@ -44,10 +44,13 @@ class _Slot:
     ticket: Ticket
     request: RunRequest
     cores: tuple[int, ...]
+    limits: Limits
     supervised: Supervised
     deadline: float
     attempt: int = 1
     cancelled: bool = False
+    stopped: bool = False
+    """By a cutoff of 0: not to be started again."""
     held: bool = False
     verifying: Outcome | None = None
     """The outcome that waits for its verifier."""
@@ -71,8 +74,10 @@ class LocalEngine:
         self._slots: dict[Ticket, _Slot] = {}
         self._ready: list[tuple[Ticket, Outcome]] = []
         self._next = 0
+        self._host = socket.gethostname()
         self._cgroup = delegated_cgroup()
         self._affinity = os.sched_getaffinity(0)
+        self._began = time.monotonic()
         self._pins = self._assign_cores(workers, pin)
 
     def _assign_cores(self, workers: int, pin: bool) -> list[tuple[int, ...]]:
@@ -86,23 +91,28 @@ class LocalEngine:
     # --- the contract ---
 
     @property
+    def clock(self) -> float:
+        return time.monotonic() - self._began
+
+    @property
     def free(self) -> int:
         return len(self._pins)
 
     def submit(self, request: RunRequest) -> Ticket:
         if not self._pins:
             raise InputError("no worker is free")
-        job = self.target.job(request)
         ticket = Ticket(self._next)
+        self._slots[ticket] = self._start(ticket, request, self._pins[-1])
+        self._pins.pop()
         self._next += 1
-        cores = self._pins.pop()
-        self._slots[ticket] = self._start(ticket, request, job, cores)
         return ticket
 
     def wait(self, timeout: float | None = None) -> list[tuple[Ticket, Outcome]]:
         until = None if timeout is None else time.monotonic() + timeout
         while not self._ready and self._slots:
             remaining = None if until is None else max(0.0, until - time.monotonic())
+            if all(slot.held for slot in self._slots.values()):
+                remaining = 0.0
             self._look(remaining)
             if remaining == 0.0:
                 break
@@ -110,38 +120,60 @@ class LocalEngine:
         return ready
 
     def tighten(self, ticket: Ticket, cutoff: float) -> None:
-        slot = self._slots.get(ticket)
-        if slot is not None and slot.verifying is None and cutoff < slot.request.cutoff:
-            slot.supervised.tighten(max(0.0, cutoff))
-            if cutoff > 0.0:
-                slot.request = dataclasses.replace(slot.request, cutoff=cutoff)
+        slot = self._running(ticket)
+        if slot is None or not cutoff < slot.request.cutoff:
+            return
+        if cutoff <= 0.0:
+            slot.stopped = True
+            slot.supervised.tighten(0.0)
+            return
+        request = dataclasses.replace(slot.request, cutoff=cutoff)
+        limits = self.target.bounds(request, slot.supervised.directory)
+        if limits is not None:
+            slot.request = request
+            slot.supervised.tighten(limits.leading, limits.wall_bound)
 
     def cancel(self, ticket: Ticket) -> None:
         slot = self._slots.get(ticket)
         if slot is not None:
             slot.cancelled = True
+            slot.held = False
             slot.supervised.kill()
 
     def hold(self, ticket: Ticket) -> None:
         """Stop the run where it is; it keeps its memory and its worker, and no clock runs."""
-        slot = self._slots.get(ticket)
+        slot = self._running(ticket)
         if slot is not None:
             slot.held = True
             slot.supervised.hold()
 
     def resume(self, ticket: Ticket, cutoff: float) -> None:
         """Let a held run go on, under a cutoff that may be larger than before."""
+        slot = self._running(ticket)
+        if slot is None or not slot.held:
+            return
+        request = dataclasses.replace(slot.request, cutoff=cutoff)
+        limits = self.target.bounds(request, slot.supervised.directory)
+        if limits is None:  # only the target can keep its cutoff, and it knows no other
+            limits = slot.limits
+        else:
+            slot.request = request
+        slot.held = False
+        slot.supervised.resume(limits.leading, limits.wall_bound)
+        slot.deadline = _deadline(limits)
+
+    def _running(self, ticket: Ticket) -> _Slot | None:
+        """The run of a ticket unless it is over, or being verified."""
         slot = self._slots.get(ticket)
-        if slot is not None and slot.held:
-            slot.held = False
-            slot.request = dataclasses.replace(slot.request, cutoff=cutoff)
-            slot.supervised.resume(cutoff, self.target.job(slot.request).limits.wall_bound)
-            slot.deadline = self._deadline(self.target.job(slot.request))
+        return slot if slot is not None and slot.verifying is None else None
 
     def close(self) -> None:
         for slot in self._slots.values():
+            slot.supervised.kill()
+        for slot in self._slots.values():
             self._close_slot(slot)
         self._slots.clear()
+        self._pins.clear()
         with contextlib.suppress(OSError):
             os.sched_setaffinity(0, self._affinity)
 
@@ -166,13 +198,9 @@ class LocalEngine:
 
     # --- one run ---
 
-    def _start(self, ticket: Ticket, request: RunRequest, job: Job, cores: tuple[int, ...]) -> _Slot:
-        job = dataclasses.replace(job, cores=cores, cgroup=self._cgroup)
-        return _Slot(ticket, request, cores, Supervised.start(job), self._deadline(job))
-
-    def _deadline(self, job: Job) -> float:
-        limits = job.limits
-        return time.monotonic() + limits.wall_bound + limits.grace + limits.kill_timeout + PATIENCE
+    def _start(self, ticket: Ticket, request: RunRequest, cores: tuple[int, ...]) -> _Slot:
+        job = dataclasses.replace(self.target.job(request), cores=cores, cgroup=self._cgroup)
+        return _Slot(ticket, request, cores, job.limits, Supervised.start(job), _deadline(job.limits))
 
     def _look(self, timeout: float | None) -> None:
         """Wait until something happens to one of the runs, or one of them has been silent for too long."""
@@ -182,7 +210,7 @@ class LocalEngine:
             poll.register(file, select.POLLIN)
         now = time.monotonic()
         silent = min((slot.deadline for slot in self._slots.values() if not slot.held), default=now + 3600.0)
-        patience = max(0.0, silent - now)
+        patience = min(max(0.0, silent - now), 3600.0)
         for file, _ in poll.poll(1000.0 * (patience if timeout is None else min(timeout, patience))):
             self._advance(by_file[file])
         for slot in list(self._slots.values()):
@@ -194,39 +222,53 @@ class LocalEngine:
         facts = slot.supervised.wait(0.0)
         if facts is None:
             return
-        if slot.verifying is not None:
-            self._report(slot, self.target.verified(slot.request, slot.verifying, facts))
-            return
-        self._note(facts)
         if slot.cancelled:
             self._report(slot, lost(slot.request, facts, "stopped by us"))
-            return
+        elif slot.verifying is not None:
+            self._report(slot, self.target.verified(slot.request, slot.verifying, facts))
+        else:
+            self._judge(slot, facts)
+
+    def _judge(self, slot: _Slot, facts: Facts) -> None:
+        self._note(facts)
         outcome = self.target.outcome(slot.request, facts, slot.supervised.directory)
-        if outcome.status is Status.LOST and slot.attempt < ATTEMPTS:
-            self._restart(slot)
+        if outcome.status is Status.LOST and slot.attempt < ATTEMPTS and not slot.stopped:
+            self._restart(slot, outcome)
         else:
             self._verify(slot, outcome, facts)
 
-    def _restart(self, slot: _Slot) -> None:
+    def _restart(self, slot: _Slot, outcome: Outcome) -> None:
+        try:
+            fresh = self._start(slot.ticket, slot.request, slot.cores)
+        except (CapraError, OSError) as error:
+            self._report(slot, dataclasses.replace(outcome, reason=f"{outcome.reason}; and again: {error}"))
+            return
         slot.supervised.close()
-        fresh = self._start(slot.ticket, slot.request, self.target.job(slot.request), slot.cores)
         fresh.attempt = slot.attempt + 1
+        if slot.held:
+            fresh.held = True
+            fresh.supervised.hold()
         self._slots[slot.ticket] = fresh
 
     def _verify(self, slot: _Slot, outcome: Outcome, facts: Facts) -> None:
-        job = self.target.verification(slot.request, outcome, facts, slot.supervised.directory)
-        if job is None:
+        try:
+            job = self.target.verification(slot.request, outcome, facts, slot.supervised.directory)
+            verifier = None if job is None else Supervised.start(job)
+        except (CapraError, OSError) as error:
+            self._report(slot, dataclasses.replace(outcome, reason=f"not verified: {error}"))
+            return
+        if job is None or verifier is None:
             self._report(slot, outcome)
             return
-        slot.verifying, slot.finished = outcome, slot.supervised
-        slot.supervised, slot.deadline = Supervised.start(job), self._deadline(job)
+        slot.verifying, slot.finished, slot.held = outcome, slot.supervised, False
+        slot.supervised, slot.deadline = verifier, _deadline(job.limits)
 
     def _report(self, slot: _Slot, outcome: Outcome) -> None:
         self._close_slot(slot)
         del self._slots[slot.ticket]
         if not self._gave_up_on(slot):
             self._pins.append(slot.cores)
-        self._ready.append((slot.ticket, dataclasses.replace(outcome, host=socket.gethostname())))
+        self._ready.append((slot.ticket, dataclasses.replace(outcome, host=self._host)))
 
     def _close_slot(self, slot: _Slot) -> None:
         slot.supervised.close()
@@ -234,11 +276,15 @@ class LocalEngine:
             slot.finished.close()
 
     def _gave_up_on(self, slot: _Slot) -> bool:
-        facts = slot.supervised.wait(0.0)
-        return facts is not None and bool(facts.unkillable)
+        seen = [part.wait(0.0) for part in (slot.supervised, slot.finished) if part is not None]
+        return any(facts is not None and facts.unkillable for facts in seen)
 
     def _note(self, facts: Facts) -> None:
         self.sick += facts.unkillable
         if facts.wall >= 0.1 and not facts.lost:
             self.measured += 1
             self.disturbed += abs(facts.cpu - facts.wall) > CONTENTION * facts.wall
+
+
+def _deadline(limits: Limits) -> float:
+    return time.monotonic() + limits.wall_bound + limits.grace + limits.kill_timeout + PATIENCE

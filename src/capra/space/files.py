@@ -17,7 +17,7 @@ from capra.space.space import Space
 
 __all__ = ["SPACE_FORMATS", "from_configspace", "read_space", "space_format", "to_configspace"]
 
-_IRACE_LINE = re.compile(r"^\s*[A-Za-z._][\w.-]*\s+[\"'][^\"']*[\"']\s+[crio][\s,(]", re.ASCII | re.MULTILINE)
+_IRACE_LINE = re.compile(r"^[ \t]*[A-Za-z._][\w.-]*[ \t]+[\"'][^\"'\n]*[\"'][ \t]+[crio][\s,(]", re.ASCII | re.MULTILINE)
 
 SPACE_FORMATS: Mapping[str, tuple[Callable[[str, str | Path], Space], Callable[[Space], str]]] = {
     "pcs": (parse_pcs, write_pcs),

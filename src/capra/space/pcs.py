@@ -157,7 +157,7 @@ class _Reader:
         if operator == "in":
             return Member(parent, _values(scanner))
         if not self.new:
-            scanner.fail("old-format conditions know only 'in'")
+            scanner.fail("old-format conditions know only 'in'", at=scanner.at - len(operator))
         return Compare(operator, Name(parent), Literal(scanner.need(_VALUE, "a value")))
 
     def _forbidden(self, scanner: Scanner) -> None:

@@ -39,14 +39,19 @@ class Table:
         features: Mapping[str, Sequence[float]] | None = None,
         default: int | None = None,
     ) -> None:
-        self.times: NDArray[np.float64] = np.maximum(np.asarray(times, dtype=np.float64), SHORTEST)
+        self.times: NDArray[np.float64] = np.asarray(times, dtype=np.float64)
         self.solved: NDArray[np.bool_] = np.asarray(solved, dtype=np.bool_)
         self.cutoff = float(cutoff)
         self.instances = tuple(instances)
+        if not 0 <= (default or 0) < max(1, len(configs)):
+            raise InputError(f"default is the position of one of {len(configs)} configurations, not {default}")
         self.space = space or _space_of(configs, default or 0)
         self.configs = tuple(self.space.configuration(config) for config in configs)
         self.features = features
         self._check()
+        if default is not None and self.configs[default] != self.space.default:
+            raise InputError("the space has another default than this position", hint="leave default out")
+        self.times = np.maximum(self.times, SHORTEST)
         self._row = {config: i for i, config in enumerate(self.configs)}
         self._column = {name: j for j, name in enumerate(self.instances)}
 
@@ -55,11 +60,11 @@ class Table:
         for name, matrix in (("times", self.times), ("solved", self.solved)):
             if matrix.shape != shape:
                 raise InputError(f"{name} has the shape {matrix.shape}, not {shape} (configurations × instances)")
-        if not np.isfinite(self.times).all():
-            raise InputError("times must be finite: give the cutoff where a run was not solved")
+        if not (np.isfinite(self.times) & (self.times >= 0.0)).all():
+            raise InputError("times must be finite and not negative: give the cutoff where a run was not solved")
         if len(set(self.configs)) != len(self.configs) or len(set(self.instances)) != len(self.instances):
             raise InputError("a configuration or an instance stands twice")
-        if (self.times[~self.solved] < self.cutoff).any() and not self.solved.all():
+        if (self.times[~self.solved] < self.cutoff).any():
             raise InputError(f"an unsolved cell ends before the cutoff of {self.cutoff:g}")
 
     def run(self, request: RunRequest) -> Outcome:
@@ -69,9 +74,9 @@ class Table:
         except KeyError as error:
             raise InputError(f"not in the table: {error.args[0]!r}") from None
         time = float(self.times[cell])
-        if self.solved[cell] and time <= request.cutoff:
-            return Outcome(Status.SUCCESS, time, request.cutoff, backend="table")
         bound = min(request.cutoff, self.cutoff)
+        if self.solved[cell] and time <= bound:
+            return Outcome(Status.SUCCESS, time, request.cutoff, backend="table")
         status = Status.CAPPED if bound < self.cutoff else Status.TIMEOUT
         return Outcome(status, bound, bound, reason="stopped by its cutoff", backend="table")
 
@@ -115,6 +120,9 @@ def _space_of(configs: Sequence[Mapping[str, Value]], default: int) -> Space:
     names = list(configs[0])
     if any(set(config) != set(names) for config in configs):
         raise InputError("configurations with different parameters need a space", hint="pass space=…")
-    return Space(
-        Categorical(name, tuple(dict.fromkeys(config[name] for config in configs)), configs[default][name]) for name in names
-    )
+    return Space(Categorical(name, _values(configs, name), configs[default][name]) for name in names)
+
+
+def _values(configs: Sequence[Mapping[str, Value]], name: str) -> tuple[Value, ...]:
+    """The values that occur, in order; 1 and True are two."""
+    return tuple({(type(config[name]), config[name]): config[name] for config in configs}.values())

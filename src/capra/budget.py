@@ -1,0 +1,59 @@
+"""How much was spent, and whether another run may start."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from capra.runs import History
+from capra.scenario import Budget
+
+__all__ = ["Meter"]
+
+
+class Meter:
+    """Holds a history against a budget.
+
+    Target time is the sum over all runs that count; our own CPU time is added (``overhead="count"``), because fitting models
+    costs the user as much as running the target. Cutoffs of runs under way count as if they were used, so that the budget is
+    never passed by more than one cutoff per worker.
+    """
+
+    def __init__(self, budget: Budget, unit: str, *, overhead: str = "count", wall: float = 0.0, own: float = 0.0) -> None:
+        self.budget = budget
+        self.counts = overhead == "count" and unit in ("cpu", "wall")
+        self.wall_before = wall
+        self._own_before = own
+        self._started = time.process_time()
+
+    @property
+    def own(self) -> float:
+        """Our own CPU seconds, earlier sessions included."""
+        return self._own_before + time.process_time() - self._started
+
+    def spent(self, history: History) -> float:
+        """Target time so far, with our own where it counts."""
+        return history.spent + (self.own if self.counts else 0.0)
+
+    def wall(self, clock: float) -> float:
+        """Wall seconds so far, earlier sessions included; ``clock`` is the engine's."""
+        return self.wall_before + clock
+
+    def room(self, history: History, leased: list[float], clock: float) -> float:
+        """How many more runs may start now: 0 when the budget is used up or bound by what is under way."""
+        if self.spent(history) + sum(leased) >= self.budget.cpu or self.wall(clock) >= self.budget.wall:
+            return 0
+        return max(0, self.budget.runs - len(history) - len(leased))
+
+    def wall_left(self, clock: float) -> float:
+        """Wall seconds until the runs under way must be stopped."""
+        return max(0.0, self.budget.wall - self.wall(clock))
+
+    def share(self, history: History, clock: float) -> float:
+        """The used share of the budget, by whichever part is nearest to its end."""
+        used = [
+            self.spent(history) / self.budget.cpu,
+            self.wall(clock) / self.budget.wall,
+            len(history) / self.budget.runs,
+        ]
+        return min(1.0, max(0.0 if math.isnan(part) else part for part in used))

@@ -1,0 +1,132 @@
+"""Runs on a virtual clock: recorded or computed outcomes, any number of workers, no waiting.
+
+The same loop drives it as drives real runs; only the clock is made up. A day of tuning takes seconds, and the same seed
+gives the same day.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from capra.engines.base import Ticket
+from capra.errors import InputError, TargetError
+from capra.runs import Outcome, RunRequest, Status
+from capra.scenario import Scenario
+from capra.targets.function import read_value
+
+__all__ = ["SimulatedEngine", "simulated_target"]
+
+SHORTEST = 1e-6
+"""A run that is stopped before it began still has a positive cutoff."""
+
+
+@dataclass(slots=True)
+class _UnderWay:
+    request: RunRequest
+    outcome: Outcome
+    start: float
+    end: float
+
+
+class SimulatedEngine:
+    """An ``Engine`` over a function from requests to outcomes. ``clock`` is the virtual time, in the scenario's unit."""
+
+    def __init__(self, run: Callable[[RunRequest], Outcome], workers: int = 1) -> None:
+        if workers < 1:
+            raise InputError(f"an engine needs at least one worker, not {workers}")
+        self.clock = 0.0
+        self.busy = 0.0
+        """Worker time in use so far: utilisation is busy / (workers · clock)."""
+        self.workers = workers
+        self._run = run
+        self._next = 0
+        self._under_way: dict[Ticket, _UnderWay] = {}
+        self._ends: list[tuple[float, Ticket]] = []
+
+    @property
+    def free(self) -> int:
+        return self.workers - len(self._under_way)
+
+    def submit(self, request: RunRequest) -> Ticket:
+        if not self.free:
+            raise InputError("no worker is free")
+        ticket = Ticket(self._next)
+        self._next += 1
+        outcome = self._run(request)
+        self._under_way[ticket] = _UnderWay(request, outcome, self.clock, self.clock + outcome.time)
+        heapq.heappush(self._ends, (self.clock + outcome.time, ticket))
+        return ticket
+
+    def wait(self, timeout: float | None = None) -> list[tuple[Ticket, Outcome]]:
+        """The run that ends next, and all that end with it; the clock moves there. Never waits, whatever ``timeout``."""
+        done: list[tuple[Ticket, Outcome]] = []
+        while self._ends and (not done or self._ends[0][0] <= self.clock):
+            end, ticket = heapq.heappop(self._ends)
+            run = self._under_way.get(ticket)
+            if run is None or run.end != end:
+                continue  # it was stopped earlier
+            self.clock = max(self.clock, end)
+            self.busy += run.end - run.start
+            del self._under_way[ticket]
+            done.append((ticket, run.outcome))
+        return done
+
+    def tighten(self, ticket: Ticket, cutoff: float) -> None:
+        run = self._under_way.get(ticket)
+        if run is None:
+            return
+        bound = max(cutoff, self.clock - run.start, SHORTEST)
+        if bound < run.outcome.time:
+            reason = "stopped by its cutoff"
+            run.outcome = Outcome(Status.CAPPED, bound, bound, reason=reason, backend=run.outcome.backend)
+            self._reschedule(ticket, run, run.start + bound)
+
+    def cancel(self, ticket: Ticket) -> None:
+        run = self._under_way.get(ticket)
+        if run is not None:
+            used = self.clock - run.start
+            run.outcome = Outcome(Status.LOST, used, run.request.cutoff, reason="stopped by us", backend=run.outcome.backend)
+            self._reschedule(ticket, run, self.clock)
+
+    def _reschedule(self, ticket: Ticket, run: _UnderWay, end: float) -> None:
+        run.end = end
+        heapq.heappush(self._ends, (end, ticket))
+
+    def warnings(self) -> list[str]:
+        return []
+
+    def close(self) -> None:
+        self._under_way.clear()
+        self._ends.clear()
+
+
+def simulated_target(scenario: Scenario) -> Callable[[RunRequest], Outcome]:
+    """How requests are answered on the virtual clock: by a table or model (``target.run``), or by a Python function."""
+    target = scenario.target
+    if callable(getattr(target, "run", None)):
+        return target.run  # type: ignore[no-any-return, union-attr]
+    if not callable(target):
+        raise TargetError(f"{target!r} cannot be simulated", hint="engine='simulated' needs a table or a Python function")
+
+    def run(request: RunRequest) -> Outcome:
+        value = target(dict(request.config), request.instance, request.seed, request.cutoff)
+        return _outcome_of(value, request, scenario)
+
+    return run
+
+
+def _outcome_of(value: object, request: RunRequest, scenario: Scenario) -> Outcome:
+    quality = scenario.objective.kind == "quality"
+    reply = read_value(value, quality=quality)
+    time = reply.time if reply.time is not None else 0.0
+    cut = reply.claim == "TIMEOUT" or (not quality and time > request.cutoff)
+    if cut and math.isfinite(request.cutoff):
+        status = Status.CAPPED if request.cutoff < scenario.cutoff else Status.TIMEOUT
+        return Outcome(status, request.cutoff, request.cutoff, reason="stopped by its cutoff", backend="function")
+    status = Status.SUCCESS if reply.claim == "SUCCESS" else Status.CRASHED
+    outcome = Outcome(status, min(time, request.cutoff), request.cutoff, reply.quality, backend="function")
+    return dataclasses.replace(outcome, reason=reply.reason)

@@ -1,0 +1,143 @@
+"""A tuning's folder, looked at from outside: where it stands, what it found, how it does on test instances."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from capra.errors import InputError
+from capra.formats.plain import plain
+from capra.runs import Configuration, History, RunRequest, Value
+from capra.runs.store import Store
+from capra.scenario import Scenario
+from capra.targets import CommandTarget
+from capra.tune import STORE, Milestone, Result, Tuning, milestones, stored_scenario
+from capra.validate import Validated, validate
+
+__all__ = ["command_of", "load_scenario", "status_of", "summary_of", "validate_run", "verdict_of"]
+
+
+def open_run(run: Path) -> Store:
+    """The store of a tuning's folder, for reading."""
+    path = run if run.is_file() else run / STORE
+    if not path.exists():
+        raise InputError(f"{run} holds no tuning", hint="give the folder that was given to `capra tune --out`")
+    return Store.read(path)
+
+
+def load_scenario(run: Path) -> Scenario:
+    """The scenario of a tuning's folder."""
+    with open_run(run) as store:
+        return stored_scenario(dict(store.meta))
+
+
+def load_history(run: Path, scenario: Scenario) -> tuple[History, list[Milestone]]:
+    """All runs of a tuning's folder, and its incumbents."""
+    history = History(scenario.objective, scenario.cutoff)
+    with open_run(run) as store:
+        for told in store.runs():
+            history.add(told)
+        return history, milestones(store)
+
+
+def command_of(scenario: Scenario, config: Mapping[str, Value]) -> str:
+    """The configuration as a command line to copy; instance and seed are left for the user to fill in."""
+    if not isinstance(scenario.target, tuple):
+        return repr(dict(config))
+    if scenario.dialect == "native":
+        tokens = scenario.renderer.tokens(config)
+        words = [token for word in scenario.target for token in (tokens if word == "{params}" else [word])]
+        return shlex.join(words).replace("'{instance}'", "INSTANCE").replace("{instance}", "INSTANCE").replace("{seed}", "1")
+    first = scenario.instances[0].name if scenario.instances else None
+    request = RunRequest(Configuration(config), first, 1, scenario.cutoff)
+    return shlex.join(CommandTarget(scenario).argv(request))
+
+
+def summary_of(result: Result) -> dict[str, Any]:
+    """A result as plain data."""
+    return {
+        "incumbent": result.incumbent,
+        "cost": plain(result.cost),
+        "default_cost": plain(result.default_cost),
+        "spent": result.spent,
+        "runs": len(result.history),
+        "store": str(result.store) if result.store else None,
+    }
+
+
+def status_of(run: Path) -> dict[str, Any]:
+    """Where a tuning stands."""
+    scenario = load_scenario(run)
+    history, trajectory = load_history(run, scenario)
+    with open_run(run) as store:
+        spent = store.notes.get("spent", {})
+        under_way = len(store.open_leases())
+    incumbent = trajectory[-1].config if trajectory else None
+    record = history.record(incumbent) if incumbent else None
+    return {
+        "name": scenario.name,
+        "runs": len(history),
+        "statuses": {str(status): count for status, count in history.statuses.items() if count},
+        "under_way": under_way,
+        "target_time": history.spent,
+        "own_time": spent.get("own", 0.0),
+        "wall": spent.get("wall", 0.0),
+        "budget": plain(scenario.budget),
+        "incumbent": dict(incumbent) if incumbent else None,
+        "cost": plain(record.mean) if record else None,
+        "pairs": len(record.costs) if record else 0,
+        "default_cost": plain(history.record(scenario.default).mean),
+        "command": command_of(scenario, incumbent) if incumbent else None,
+    }
+
+
+def validate_run(
+    run: Path,
+    *,
+    seeds: int = 5,
+    workers: int = 1,
+    trajectory: bool = False,
+    watch: Callable[[Tuning], None] = lambda _: None,
+) -> list[dict[str, Any]]:
+    """The default and the incumbent (or every incumbent) of a tuning on its test instances, as plain rows."""
+    scenario = load_scenario(run)
+    history, found = load_history(run, scenario)
+    if not found:
+        raise InputError(f"{run} has no incumbent yet", hint="let it run for a while")
+    named = {"default": scenario.default}
+    if trajectory:
+        named |= {f"incumbent {i}": milestone.config for i, milestone in enumerate(found[:-1], start=1)}
+    named |= {"incumbent": found[-1].config}
+    unique = {config: name for name, config in reversed(named.items())}
+    configs = [config for config in dict.fromkeys(named.values())]
+    results = validate(scenario, configs, seeds=seeds, workers=workers, out=run, watch=watch)
+    return [_row(unique[result.config], result, history) for result in results]
+
+
+def _row(name: str, result: Validated, history: History) -> dict[str, Any]:
+    training = history.record(result.config).mean
+    return {
+        "name": name,
+        "config": dict(result.config),
+        "cost": result.cost,
+        "interval": list(result.interval),
+        "solved": result.solved,
+        "runs": result.runs,
+        "p_value": result.p_value,
+        "training_cost": None if math.isinf(training) else training,
+    }
+
+
+def verdict_of(rows: list[dict[str, Any]]) -> str:
+    """The result in one sentence; an incumbent that validation does not bear out is not recommended."""
+    default, incumbent = rows[0], rows[-1]
+    if default is incumbent:
+        return "the default is the best that was found: keep it"
+    ratio = default["cost"] / incumbent["cost"] if incumbent["cost"] > 0 else math.inf
+    if ratio <= 1.0:
+        return f"on test instances the incumbent is worse ({1 / ratio:.3g} times the default's cost): keep the default"
+    sure = "" if (incumbent["p_value"] or 1.0) < 0.05 else ", but that may be chance: validate with more seeds"
+    return f"{ratio:.3g} times as fast as the default on the test instances{sure}"

@@ -1,0 +1,60 @@
+"""What a strategy promises, and what it is given to work with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from capra.runs import Configuration, Run, RunRequest
+from capra.runs.history import History
+from capra.scenario import Scenario
+
+__all__ = ["Context", "Strategy"]
+
+
+class Strategy(Protocol):
+    """Decides what to run next.
+
+    ``ask`` may return fewer than ``n`` requests, even none, while it waits for pending runs; an empty answer with nothing
+    pending means the strategy is finished. ``tell`` takes runs in any order. Telling a stored history to a new strategy
+    brings it to the same state: what it decides depends on what it was told, and on nothing else. ``tighten`` gives new,
+    smaller cutoffs for runs under way (0 = stop it: it comes back CAPPED); asking twice gives each only once.
+    """
+
+    history: History
+    """Everything it was told."""
+
+    @property
+    def incumbent(self) -> Configuration | None: ...
+
+    def ask(self, n: int) -> list[RunRequest]: ...
+
+    def tell(self, run: Run) -> None: ...
+
+    def why(self, request: RunRequest) -> str:
+        """Who asked for this run, for the store; ``tell`` finds it in ``Run.asked_by``."""
+
+    def describe(self) -> list[tuple[str, str]]:
+        """Where it stands, for people: (word, text) lines."""
+
+    def tighten(self) -> list[tuple[RunRequest, float]]: ...
+
+
+@dataclass
+class Context:
+    """What a strategy is made from: the scenario, the seed of its choices, and its stored decisions."""
+
+    scenario: Scenario
+    seed: int = 0
+    recall: Callable[[str, str], Any] = lambda kind, key: None
+    """A decision that was stored before, or None."""
+    record: Callable[[str, str, Any], None] = lambda kind, key, data: None
+    """Store a decision, so that a replay need not take it again."""
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def rng(self, *decision: int) -> np.random.Generator:
+        """The random numbers of one decision: the same for the same seed, whatever was drawn elsewhere."""
+        return np.random.default_rng([self.seed, *decision])

@@ -1,0 +1,30 @@
+"""Basic(N): every configuration gets the same N pairs. What racing is measured against."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from capra.strategies.base import Context
+from capra.strategies.race import Race
+from capra.strategies.roar import RandomProposer
+
+__all__ = ["Basic", "basic"]
+
+
+class Basic(Race):
+    """Random configurations, each run on the first N pairs before it is compared (the lecture's Basic(N))."""
+
+    def __init__(self, context: Context, *, n: int = 10, **options: Any) -> None:
+        super().__init__(context, RandomProposer(context), **options)
+        self.n = n
+
+    def incumbent_pairs(self) -> int:
+        return self.n
+
+    def batch(self, finished: int) -> int:
+        return self.n
+
+
+def basic(context: Context, **options: Any) -> Basic:
+    """Basic(N), ``n=10`` by default."""
+    return Basic(context, **options)

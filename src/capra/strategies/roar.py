@@ -1,0 +1,65 @@
+"""ROAR: random challengers, aggressive racing (Hutter, Hoos & Leyton-Brown 2011)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from capra.runs import Configuration
+from capra.runs.history import History
+from capra.strategies.base import Context
+from capra.strategies.race import Race
+
+__all__ = ["RandomProposer", "roar"]
+
+_SAMPLES, _LAPS, _SPARES = 2, 3, 4
+"""Streams of random numbers (see Context.rng)."""
+BLOCK = 64
+"""Samples are drawn and decoded so many at a time."""
+
+
+class RandomProposer:
+    """The scenario's initial configurations, then random ones: of the space, or of the pool, one lap after another."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._blocks: dict[int, list[Configuration]] = {}
+
+    def propose(self, number: int, history: History, busy: set[Configuration]) -> Configuration | None:
+        initial = self._context.scenario.initial
+        if number < len(initial):
+            return initial[number] if initial[number] not in busy else self._random(number, history, busy)
+        return self._random(number - len(initial), history, busy)
+
+    def _random(self, number: int, history: History, busy: set[Configuration]) -> Configuration | None:
+        if self._context.scenario.configurations:
+            return self._of_pool(number, history, busy)
+        block = self._block(number // BLOCK)
+        candidate = block[number % BLOCK]
+        for attempt in range(BLOCK):
+            if candidate not in busy and not history.record(candidate).costs and not history.record(candidate).bounds:
+                return candidate
+            rows = self._context.scenario.space.sample(1, self._context.rng(_SPARES, number, attempt))
+            candidate = self._context.scenario.space.decode(rows)[0]
+        return None  # a tiny space, and all of it was tried
+
+    def _block(self, index: int) -> list[Configuration]:
+        if index not in self._blocks:
+            space = self._context.scenario.space
+            self._blocks = {index: space.decode(space.sample(BLOCK, self._context.rng(_SAMPLES, index)))}
+        return self._blocks[index]
+
+    def _of_pool(self, number: int, history: History, busy: set[Configuration]) -> Configuration | None:
+        """Lap after lap over the pool: a configuration that was rejected may be raced again with what is known now."""
+        pool = self._context.scenario.configurations
+        lap, position = divmod(number, len(pool))
+        order = self._context.rng(_LAPS, lap).permutation(len(pool))
+        for step in range(len(pool)):
+            candidate: Configuration = pool[int(order[(position + step) % len(pool)])]
+            if candidate not in busy and not history.record(candidate).wrong:
+                return candidate
+        return None
+
+
+def roar(context: Context, **options: Any) -> Race:
+    """Random online aggressive racing."""
+    return Race(context, RandomProposer(context), **options)

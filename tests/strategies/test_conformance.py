@@ -1,0 +1,132 @@
+"""The conformance suite, on every strategy of the package."""
+
+from __future__ import annotations
+
+import pytest
+
+from capra.runs import Outcome, RunRequest, Status
+from capra.strategies import STRATEGIES
+from tests.strategies.conformance import KAPPA, drive, lognormal, make, scenario, sequence
+
+pytestmark = pytest.mark.parametrize("name", STRATEGIES)
+
+
+def test_the_same_seed_makes_the_same_choices(name: str) -> None:
+    first, _ = drive(make(name), 3000)
+    second, _ = drive(make(name), 3000)
+    other, _ = drive(make(name, seed=1), 3000)
+    assert sequence(first) == sequence(second)
+    assert sequence(first) != sequence(other)
+
+
+@pytest.mark.parametrize("cut", [0, 1, 2, 5, 17, 60, 141])
+def test_replay_restores_the_strategy(name: str, cut: int) -> None:
+    whole, _ = drive(make(name), 3000)
+    resumed = make(name)
+    for run in whole[:cut]:
+        resumed.tell(run)
+    rest, _ = drive(resumed, 3000, already=len(whole[:cut]))
+    assert sequence(whole[:cut] + rest) == sequence(whole)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 7, 100])
+def test_any_number_of_workers(name: str, workers: int) -> None:
+    budget = 3000 + 100 * workers
+    runs, _ = drive(make(name), budget, workers)
+    assert sum(run.outcome.time for run in runs) >= budget
+    assert sum(run.outcome.time for run in runs) <= budget + workers * KAPPA
+    assert len({run.request.cell for run in runs if run.outcome.status is not Status.CAPPED}) == sum(
+        run.outcome.status is not Status.CAPPED for run in runs
+    )
+
+
+def test_it_finds_something_better_than_the_default(name: str) -> None:
+    strategy = make(name)
+    drive(strategy, 10_000)
+    assert strategy.incumbent is not None
+    assert strategy.incumbent != scenario().default
+    record, default = strategy.history.record(strategy.incumbent), strategy.history.record(scenario().default)
+    assert record.mean < default.mean
+
+
+def test_a_wrong_configuration_is_never_incumbent(name: str) -> None:
+    """Everything with x < 0.4 lies, and lies fast; ``drive`` checks the incumbent after every run."""
+
+    def liar(request: RunRequest) -> Outcome:
+        if float(request.config["x"]) < 0.4:
+            return Outcome(Status.WRONG, 0.001, request.cutoff)
+        return lognormal(request)
+
+    strategy = make(name)
+    runs, _ = drive(strategy, 3000, 2, liar)
+    assert any(run.outcome.status is Status.WRONG for run in runs)
+    assert strategy.incumbent is not None
+    assert float(strategy.incumbent["x"]) >= 0.4
+
+
+def test_a_wrong_default_loses_the_throne(name: str) -> None:
+    default = scenario().default
+
+    def later_wrong(request: RunRequest) -> Outcome:
+        if request.config == default and request.instance in ("i3", "i4"):
+            return Outcome(Status.WRONG, 0.5, request.cutoff)
+        return lognormal(request)
+
+    strategy = make(name)
+    drive(strategy, 3000, 2, later_wrong)
+    assert strategy.incumbent not in (None, default)
+
+
+def test_crashes_cost_and_do_not_stop(name: str) -> None:
+    def crashing(request: RunRequest) -> Outcome:
+        if request.config["algorithm"] == "c":
+            return Outcome(Status.CRASHED, 0.01, request.cutoff)
+        return lognormal(request)
+
+    strategy = make(name)
+    drive(strategy, 3000, 2, crashing)
+    assert strategy.incumbent is not None
+    assert strategy.incumbent["algorithm"] != "c"
+
+
+def test_lost_runs_are_asked_for_again(name: str) -> None:
+    """One run in four is lost; what is lost is never held against a configuration."""
+    seen: dict[object, int] = {}
+
+    def flaky(request: RunRequest) -> Outcome:
+        seen[request.cell] = seen.get(request.cell, 0) + 1
+        if seen[request.cell] == 1 and hash(request.cell[0]) % 4 == 0:
+            return Outcome(Status.LOST, 0.0, request.cutoff)
+        return lognormal(request)
+
+    strategy = make(name)
+    drive(strategy, 3000, 3, flaky)
+    check = strategy.history.record(strategy.incumbent) if strategy.incumbent else None
+    assert check is not None
+    assert check.costs
+
+
+def test_a_pool_is_all_it_tries(name: str) -> None:
+    space = scenario().space
+    pool = [{"algorithm": a, "x": x, **({"n": 8} if a != "c" else {})} for a in "abc" for x in (0.1, 0.5, 0.9)]
+    given = scenario(configurations=pool)
+    strategy = make(name, given)
+    runs, _ = drive(strategy, 6000, 3)
+    allowed = {space.configuration(config) for config in pool}
+    assert {run.request.config for run in runs} <= allowed
+    assert strategy.incumbent in allowed
+
+
+def test_a_finished_deterministic_pool_ends(name: str) -> None:
+    pool = [{"algorithm": "c", "x": x} for x in (0.1, 0.9)]
+    given = scenario(configurations=pool, deterministic=True, instances=["i0", "i1"])
+    strategy = make(name, given)
+    runs, _ = drive(strategy, 1e9)
+    assert len(runs) <= 8
+    assert strategy.incumbent == given.space.configuration(pool[0]) or strategy.incumbent is not None
+
+
+def test_without_capping_every_run_gets_the_whole_cutoff(name: str) -> None:
+    runs, _ = drive(make(name, capping=False), 2000)
+    assert all(run.request.cutoff == KAPPA for run in runs)
+    assert not any(run.outcome.status is Status.CAPPED for run in runs)

@@ -1,0 +1,239 @@
+"""Racing and capping: the lecture's worked examples, and what their rules say at the edges."""
+
+from __future__ import annotations
+
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from capra.runs import Configuration, Outcome, Run, RunRequest, Status
+from capra.runs.history import History
+from capra.scenario import Scenario
+from capra.space import Categorical, Space
+from capra.strategies.base import Context
+from capra.strategies.capping import next_cutoff
+from capra.strategies.pairs import PairOrder, shuffled
+from capra.strategies.race import Race
+from tests.strategies.conformance import drive, make, scenario
+
+KAPPA = 300.0
+
+
+class Given:
+    """A proposer of known challengers."""
+
+    def __init__(self, *configs: Configuration) -> None:
+        self.configs = configs
+
+    def propose(self, number: int, history: History, busy: set[Configuration]) -> Configuration | None:
+        return self.configs[number] if number < len(self.configs) else None
+
+
+def race(instances: int, *challengers: str, **options: object) -> tuple[Race, dict[str, Configuration]]:
+    """A race between configurations known by name, on that many deterministic instances."""
+    space = Space([Categorical("c", ("incumbent", *dict.fromkeys(challengers)), "incumbent")])
+    given = Scenario(
+        target="some:function",
+        space=space,
+        instances=[f"i{k}" for k in range(1, instances + 1)],
+        cutoff=KAPPA,
+        deterministic=True,
+        objective="par1",
+    )
+    configs = {name: Configuration({"c": name}) for name in ("incumbent", *challengers)}
+    context = Context(given, options=dict(options))
+    return Race(context, Given(*(configs[name] for name in challengers)), **options), configs  # type: ignore[arg-type]
+
+
+def play(strategy: Race, times: dict[str, list[float]], most: int = 1000) -> list[tuple[str, str | None, float, Status]]:
+    """Run everything it asks for, one at a time; times by configuration and instance (i1, i2, …)."""
+    made = []
+    while len(made) < most and (asked := strategy.ask(1)):
+        request = asked[0]
+        name = str(request.config["c"])
+        time = times[name][int(str(request.instance)[1:]) - 1]
+        solved = time <= request.cutoff
+        status = Status.SUCCESS if solved else Status.CAPPED if request.cutoff < KAPPA else Status.TIMEOUT
+        outcome = Outcome(status, min(time, request.cutoff), request.cutoff)
+        strategy.tell(Run(request, outcome, strategy.why(request)))
+        made.append((name, request.instance, request.cutoff, status))
+    return made
+
+
+def test_the_lecture_on_racing() -> None:
+    """Incumbent 3, 2, 10. λ' = 2, 10 is rejected (6 > 2.5); λ'' = 3, 1, 5 becomes the incumbent."""
+    strategy, configs = race(3, "one", "two", capping=False)
+    for instance, time in (("i1", 3.0), ("i2", 2.0), ("i3", 10.0)):
+        told(strategy, configs["incumbent"], instance, time)
+    strategy.batch = lambda finished: 1 if finished else 2  # type: ignore[method-assign]  # the slides compare at N = 2
+    _only_on(strategy, ["i1", "i2"])
+    made = play(strategy, {"incumbent": [3, 2, 10], "one": [2, 10, 0], "two": [3, 1, 5]}, most=2)
+    assert [who for who, *_ in made] == ["one", "one"]
+    assert configs["one"] not in strategy._racing  # rejected: ĉ_2(λ') = 6 > ĉ_2(λ̂) = 2.5
+    _only_on(strategy, ["i1", "i2", "i3"])
+    made = play(strategy, {"incumbent": [3, 2, 10], "one": [2, 10, 0], "two": [3, 1, 5]})
+    assert {instance for who, instance, *_ in made if who == "two"} == {"i1", "i2", "i3"}
+    assert strategy.incumbent == configs["two"]
+
+
+def _only_on(strategy: Race, instances: list[str]) -> None:
+    """The slides go through the instances in order; a challenger's own order is random."""
+    strategy._common_pairs = lambda: [(instance, 0) for instance in instances]  # type: ignore[method-assign]
+
+
+def told(strategy: Race, config: Configuration, instance: str, time: float, asked_by: str = "incumbent") -> None:
+    request = RunRequest(config, instance, 0, KAPPA)
+    strategy.tell(Run(request, Outcome(Status.SUCCESS, time, KAPPA), asked_by))
+
+
+def test_rejected_when_strictly_worse_on_the_shared_pairs() -> None:
+    history = History(scenario().objective, KAPPA)
+    one, two = Configuration({"c": 1}), Configuration({"c": 2})
+    for config, times in ((one, (3.0, 2.0, 10.0)), (two, (2.0, 10.0))):
+        for k, time in enumerate(times):
+            history.add(Run(RunRequest(config, f"i{k}", 0, KAPPA), Outcome(Status.SUCCESS, time, KAPPA)))
+    assert history.dominates(one, two)  # ĉ_2(λ') = 6 > ĉ_2(λ̂) = 2.5
+    assert not history.dominates(two, one)
+
+
+def test_the_lecture_on_capping() -> None:
+    """Incumbent 4 + 2, challenger 3 and then 300: cut after 6 − 3 = 3 (the slide's 4 is the first whole second over it)."""
+    assert next_cutoff(4 + 2, 3, slack=1.0, kappa_max=KAPPA) == 3.0
+    strategy, configs = race(2, "one", slack=1.0)
+    told(strategy, configs["incumbent"], "i1", 4.0)
+    told(strategy, configs["incumbent"], "i2", 2.0)
+    strategy.batch = lambda finished: 2  # type: ignore[method-assign]  # "comparison based on 2 instances"
+    first, second = strategy.ask(2)
+    assert {first.instance, second.instance} == {"i1", "i2"}
+    assert first.cutoff == second.cutoff == 6.0
+    easy, hard = (first, second) if first.instance == "i1" else (second, first)
+    strategy.tell(Run(easy, Outcome(Status.SUCCESS, 3.0, 6.0), strategy.why(easy)))
+    assert strategy.tighten() == [(hard, 3.0)]
+    strategy.tell(Run(hard, Outcome(Status.CAPPED, 3.0, 3.0), strategy.why(hard)))
+    assert strategy.incumbent == configs["incumbent"]
+    assert strategy.ask(5) == []
+
+
+def test_a_tie_on_everything_keeps_the_incumbent_and_ends() -> None:
+    strategy, configs = race(2, "same")
+    made = play(strategy, {"incumbent": [1, 2], "same": [1, 2]})
+    assert strategy.incumbent == configs["incumbent"]
+    assert len(made) == 4
+
+
+def test_a_tie_on_a_subset_continues() -> None:
+    strategy, configs = race(3, "better")
+    times = {"incumbent": [1, 1, 5], "better": [1, 1, 4]}
+    for k in (1, 2, 3):
+        told(strategy, configs["incumbent"], f"i{k}", times["incumbent"][k - 1])
+    play(strategy, times)
+    assert strategy.incumbent == configs["better"]
+
+
+def test_batches_double() -> None:
+    strategy, configs = race(20, "one", capping=False)
+    for k in range(1, 21):
+        told(strategy, configs["incumbent"], f"i{k}", 5.0)
+    sizes = []
+    while asked := strategy.ask(100):
+        sizes.append(len(asked))
+        for request in asked:
+            strategy.tell(Run(request, Outcome(Status.SUCCESS, 1.0, KAPPA), strategy.why(request)))
+    assert sizes == [1, 2, 4, 8, 5]
+    assert strategy.incumbent == configs["one"]
+
+
+def test_siblings_are_tightened_when_one_finishes() -> None:
+    strategy, configs = race(3, "one", slack=1.0)
+    for k in (1, 2, 3):
+        told(strategy, configs["incumbent"], f"i{k}", 4.0)
+    (first,) = strategy.ask(1)
+    strategy.tell(Run(first, Outcome(Status.SUCCESS, 3.0, first.cutoff), strategy.why(first)))
+    two, three = strategy.ask(2)
+    assert two.cutoff == three.cutoff == 12.0 - 3.0
+    strategy.tell(Run(two, Outcome(Status.SUCCESS, 5.0, two.cutoff), strategy.why(two)))
+    assert [(request.cell, cutoff) for request, cutoff in strategy.tighten()] == [(three.cell, 12.0 - 3.0 - 5.0)]
+    assert strategy.tighten() == []
+
+
+def test_siblings_of_a_rejected_challenger_are_stopped() -> None:
+    strategy, configs = race(3, "one", slack=1.0)
+    for k in (1, 2, 3):
+        told(strategy, configs["incumbent"], f"i{k}", 4.0)
+    (first,) = strategy.ask(1)
+    strategy.tell(Run(first, Outcome(Status.SUCCESS, 3.0, first.cutoff), strategy.why(first)))
+    two, three = strategy.ask(2)
+    strategy.tell(Run(two, Outcome(Status.CAPPED, two.cutoff, two.cutoff), "challenger 0"))
+    assert strategy.tighten() == [(three, 0.0)]
+
+
+def test_a_capped_cell_is_run_anew_only_with_a_larger_cutoff() -> None:
+    """A rejected configuration that is raced again: its capped cell is known to take longer than it may."""
+    strategy, configs = race(1, "one", "one", slack=1.0)
+    told(strategy, configs["incumbent"], "i1", 4.0)
+    (first,) = strategy.ask(1)
+    assert first.cutoff == 4.0
+    strategy.tell(Run(first, Outcome(Status.CAPPED, 4.0, 4.0), strategy.why(first)))
+    assert strategy.ask(1) == []  # the second race of the same configuration needs no run to be lost
+
+
+@given(st.floats(0, 1e6), st.floats(0, 1e7), st.floats(1, 10), st.floats(1e-3, 1e4))
+def test_cutoffs_are_never_negative_nor_above_the_maximum(total: float, spent: float, slack: float, kappa: float) -> None:
+    cutoff = next_cutoff(total, spent, slack, kappa)
+    assert 0.0 <= cutoff <= kappa
+    if 0.0 < cutoff < kappa:
+        assert cutoff == slack * total - spent  # never rounded
+
+
+def test_challengers_run_only_where_the_incumbent_has() -> None:
+    strategy = make("roar")
+    runs, _ = drive(strategy, 3000)
+    complete: dict[Configuration, set[tuple[str | None, int]]] = {}
+    incumbent = scenario().default
+    for run in runs:
+        pair = (run.request.instance, run.request.seed)
+        if run.asked_by != "incumbent":
+            assert pair in complete[incumbent]
+        if run.outcome.status is not Status.CAPPED:
+            complete.setdefault(run.request.config, set()).add(pair)
+        if run.request.config != incumbent and complete.get(run.request.config, set()) >= complete[incumbent]:
+            record = strategy.history.record(run.request.config)
+            if sum(record.costs[p] for p in complete[incumbent]) < strategy.history.total(
+                incumbent, list(complete[incumbent])
+            ):
+                incumbent = run.request.config
+
+
+def test_pairs_go_round_before_an_instance_comes_again() -> None:
+    order = PairOrder(Context(scenario()))
+    for lap in range(3):
+        instances = [order[12 * lap + k][0] for k in range(12)]
+        assert sorted(map(str, instances)) == sorted(f"i{k}" for k in range(12))
+    assert len({order[k] for k in range(36)}) == 36
+    assert [order[k] for k in range(36)] == [PairOrder(Context(scenario()))[k] for k in range(36)]
+
+
+def test_deterministic_and_given_seeds() -> None:
+    fixed = PairOrder(Context(scenario(deterministic=True)))
+    assert fixed.length == 12
+    assert {fixed[k][1] for k in range(12)} == {0}
+    few = PairOrder(Context(scenario(seeds=[7, 8])))
+    assert few.length == 24
+    assert {few[k][1] for k in range(24)} == {7, 8}
+
+
+def test_shuffled_does_not_depend_on_what_else_there_is() -> None:
+    pairs = [(f"i{k}", k) for k in range(20)]
+    order = shuffled(pairs, "salt")
+    assert sorted(order) == sorted(pairs)
+    assert [pair for pair in order if pair in pairs[:10]] == shuffled(pairs[:10], "salt")
+    assert order != shuffled(pairs, "other")
+
+
+@pytest.mark.parametrize("objective", ["par1", "par10"])
+def test_timeouts_of_the_incumbent_count_with_their_penalty(objective: str) -> None:
+    history = History(scenario(objective=objective).objective, KAPPA)
+    config = Configuration({"c": 1})
+    history.add(Run(RunRequest(config, "i", 0, KAPPA), Outcome(Status.TIMEOUT, KAPPA, KAPPA)))
+    assert history.record(config).mean == {"par1": 300.0, "par10": 3000.0}[objective]
