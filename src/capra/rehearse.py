@@ -115,14 +115,30 @@ def _default_works(done: list[Rehearsed]) -> Iterator[Finding]:
     defaults = [run for run in done if run.purpose == "default"]
     bad = [run for run in defaults if run.outcome.status not in (Status.SUCCESS, Status.TIMEOUT)]
     if bad:
-        reason = bad[0].outcome.reason or ""
-        yield Finding("error", "default", f"{bad[0].outcome.status}: {reason}; to see it: {bad[0].command}")
+        yield Finding("error", "default", _what_went_wrong(bad[0]))
     elif all(run.outcome.status is Status.TIMEOUT for run in defaults):
         text = "every run of the default configuration timed out: use a larger cutoff or easier instances"
         yield Finding("warning", "default", text)
     else:
         times = sorted(run.outcome.time for run in defaults)
         yield Finding("ok", "default", f"solves {_count(defaults)} of {len(times)}, in {times[0]:.3g} to {times[-1]:.3g}")
+
+
+ADVICE = {
+    "memory": "set a larger memory limit",
+    "not among": "if that is a regular end, add it to codes in output",
+    "killed by": "it must work with its default before it can be tuned",
+    "output": "say in output how it is to be read, or choose another dialect",
+    "no line matches": "say in output how it is to be read",
+    "reports no": "say in output where it stands",
+}
+"""What to do, by words of the reason; the first that fits."""
+
+
+def _what_went_wrong(run: Rehearsed) -> str:
+    reason = run.outcome.reason or ""
+    fitting = [advice for words, advice in ADVICE.items() if words in reason]
+    return "; ".join([f"{run.outcome.status}: {reason}", *fitting[:1], f"to see it: {run.command}"])
 
 
 def _count(runs: list[Rehearsed]) -> int:

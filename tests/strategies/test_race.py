@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +12,7 @@ from capra.scenario import Scenario
 from capra.space import Categorical, Space
 from capra.strategies.base import Context
 from capra.strategies.capping import next_cutoff
-from capra.strategies.pairs import PairOrder, shuffled
+from capra.strategies.pairs import PairOrder, some
 from capra.strategies.race import Race
 from tests.strategies.conformance import drive, make, scenario
 
@@ -117,9 +116,11 @@ def test_the_lecture_on_capping() -> None:
 
 def test_a_tie_on_everything_keeps_the_incumbent_and_ends() -> None:
     strategy, configs = race(2, "same")
+    told(strategy, configs["incumbent"], "i1", 1.0)
+    told(strategy, configs["incumbent"], "i2", 2.0)
     made = play(strategy, {"incumbent": [1, 2], "same": [1, 2]})
     assert strategy.incumbent == configs["incumbent"]
-    assert len(made) == 4
+    assert len(made) == 2
 
 
 def test_a_tie_on_a_subset_continues() -> None:
@@ -223,12 +224,23 @@ def test_deterministic_and_given_seeds() -> None:
     assert {few[k][1] for k in range(24)} == {7, 8}
 
 
-def test_shuffled_does_not_depend_on_what_else_there_is() -> None:
+def test_some_pairs_are_a_random_sample_without_repetition() -> None:
     pairs = [(f"i{k}", k) for k in range(20)]
-    order = shuffled(pairs, "salt")
-    assert sorted(order) == sorted(pairs)
-    assert [pair for pair in order if pair in pairs[:10]] == shuffled(pairs[:10], "salt")
-    assert order != shuffled(pairs, "other")
+    assert sorted(some(pairs, 99, 1)) == sorted(pairs)
+    assert len(set(some(pairs, 5, 1))) == 5
+    assert some(pairs, 5, 1) == some(pairs, 5, 1)
+    assert some(pairs, 20, 1) != some(pairs, 20, 2)
+
+
+def test_the_incumbent_takes_no_more_time_than_the_challengers() -> None:
+    """An incumbent that times out all the time gets one run, and no second before the challengers have used as much."""
+    strategy = make("roar")
+    runs, _ = drive(strategy, 3000)
+    used = {"incumbent": 0.0, "challenger": 0.0}
+    for run in runs:
+        if run.asked_by == "incumbent" and used["incumbent"] > 0:
+            assert used["incumbent"] <= used["challenger"]
+        used[run.asked_by.split()[0]] += run.outcome.time
 
 
 @pytest.mark.parametrize("objective", ["par1", "par10"])

@@ -1,7 +1,7 @@
 """clasp as a program: ``python -I clasp.py FILE.cnf [options]``.
 
-The clingo wheel carries the solver inside its extension module. Calling that directly spares importing the Python package, which
-would take longer than a well-tuned solver needs for the whole run.
+The clingo wheel carries the solver inside its extension module. Calling that directly spares importing the Python package,
+which would take longer than a well-tuned solver needs for the whole run.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ class LocalEngine:
         if slot is None or not cutoff < slot.request.cutoff:
             return
         if cutoff <= 0.0:
-            slot.stopped = True
+            slot.stopped, slot.held = True, False
             slot.supervised.tighten(0.0)
             return
         request = dataclasses.replace(slot.request, cutoff=cutoff)

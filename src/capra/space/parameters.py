@@ -367,13 +367,14 @@ class Integer(_Numeric):
         return np.minimum(np.maximum(np.rint(self._from_unit(codes)), self.lower), self.upper)
 
     def moves(self, codes: Floats, draws: Floats) -> Floats:
-        old = self.ranks(codes)
         if self.size - 1 <= draws.shape[1]:
-            return self._to_unit(self.lower + _others(old - self.lower, int(self.size)))
-        new = self.ranks(draws)
+            return self._to_unit(self.lower + _others(self.ranks(codes) - self.lower, int(self.size)))
+        numbers = self.ranks(np.column_stack((codes, draws)))
+        old, new = numbers[:, :1], numbers[:, 1:]
         # A draw that falls back on its own value takes one step instead, inwards from a bound.
-        up = (draws > codes[:, None]) & (old < self.upper)[:, None] | (old == self.lower)[:, None]
-        new = np.where(new == old[:, None], old[:, None] + np.where(up, 1.0, -1.0), new)
+        new = np.where(new == old, old + np.where(draws > codes[:, None], 1.0, -1.0), new)
+        new[new > self.upper] = self.upper - 1
+        new[new < self.lower] = self.lower + 1
         return self._to_unit(_without_repeats(new))
 
 

@@ -61,7 +61,6 @@ class Space:
         self.forbidden = self._resolve_forbidden(forbidden)
         self.switches = dict(switches or {})
         self._conditional = self._parents_first()
-        self._is_parent = self._parent_mask()
         self._check_not_empty()
         self._check_default(suggested_default)
 
@@ -99,10 +98,17 @@ class Space:
             raise SpaceError("conditions in a cycle: " + " needs ".join(cycle[::-1]), part=("condition", cycle[0])) from None
         return [name for name in order if name in self.conditions]
 
-    def _parent_mask(self) -> Mask:
-        """Per column: does some condition look at it?"""
-        parents = {name for condition in self.conditions.values() for name in names_in(condition)}
-        return np.array([name in parents for name in self.parameters], dtype=np.bool_)
+    @cached_property
+    def _below(self) -> dict[int, list[str]]:
+        """For each column that some condition looks at: the parameters that depend on it, parents first."""
+        above: dict[str, set[str]] = {}
+        below: dict[int, list[str]] = {}
+        for child in self._conditional:
+            parents = set(names_in(self.conditions[child]))
+            above[child] = parents.union(*(above.get(parent, set()) for parent in parents))
+            for name in above[child]:
+                below.setdefault(self._column[name], []).append(child)
+        return below
 
     def _check_default(self, suggested: bool) -> None:
         row = self._activate(self._default_codes[None, :].copy())
@@ -213,10 +219,13 @@ class Space:
 
     # --- activity and legality ---
 
-    def _activate(self, rows: Floats) -> Floats:
-        """Make activity right, in place: inactive entries become NaN, newly active ones their default."""
+    def _activate(self, rows: Floats, names: Sequence[str] | None = None) -> Floats:
+        """Make activity right, in place: inactive entries become NaN, newly active ones their default.
+
+        ``names`` are the parameters to look at, parents first, if only they can have changed.
+        """
         columns = _Columns(self, rows)
-        for name in self._conditional:
+        for name in self._conditional if names is None else names:
             j = self._column[name]
             active = holds(self.conditions[name], self.parameters, columns)
             rows[~active, j] = np.nan
@@ -279,11 +288,13 @@ class Space:
         moved = np.concatenate([moves.ravel() for moves in found])
         real = ~np.isnan(moved)
         origins, columns = np.repeat(origins, per_pair)[real], np.repeat(columns, per_pair)[real]
-        neighbours = rows[origins]
+        neighbours = rows.take(origins, axis=0)
         neighbours[np.arange(len(origins)), columns] = moved[real]
         self._wake(neighbours, columns)
-        legal = ~self.forbidden_rows(neighbours)
-        return neighbours[legal], origins[legal]
+        legal = np.flatnonzero(~self.forbidden_rows(neighbours))
+        if len(legal) < len(neighbours):
+            neighbours, origins = neighbours.take(legal, axis=0), origins[legal]
+        return neighbours, origins
 
     def _moves(self, columns: NDArray[np.intp], codes: Floats, draws: Floats) -> list[Floats]:
         """For each column, the codes one exchange away from its entries in ``codes`` (see ``Parameter.moves``)."""
@@ -294,9 +305,10 @@ class Space:
         ]
 
     def _wake(self, rows: Floats, changed: NDArray[np.intp]) -> None:
-        """Make activity right, in place, where the one changed column is a parent in some condition."""
-        affected = np.flatnonzero(self._is_parent[changed])
-        rows[affected] = self._activate(np.asfortranarray(rows[affected]))
+        """Make activity right, in place, below the one column (m,), in ascending order, that changed in each row."""
+        for j, names in self._below.items():
+            start, end = np.searchsorted(changed, [j, j + 1])
+            self._activate(rows[start:end], names)
 
 
 def _gaussian_around(points: Floats, count: int, sigma: float, rng: np.random.Generator) -> Floats:

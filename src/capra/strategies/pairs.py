@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
+
+import numpy as np
 
 from capra.runs.history import Pair
 from capra.strategies.base import Context
 
-__all__ = ["PairOrder", "shuffled"]
+__all__ = ["PairOrder", "some"]
 
 _PAIRS = 1
 """Stream of random numbers (see Context.rng)."""
@@ -57,6 +58,7 @@ class PairOrder:
         return 0 if scenario.deterministic else fresh
 
 
-def shuffled(pairs: Sequence[Pair], salt: str) -> list[Pair]:
-    """``pairs`` in a random order that depends only on ``salt`` and not on which other pairs there are."""
-    return sorted(pairs, key=lambda pair: hashlib.blake2b(f"{salt} {pair}".encode(), digest_size=8).digest())
+def some(pairs: Sequence[Pair], count: int, seed: int) -> list[Pair]:
+    """``count`` of the pairs (all, if there are fewer) in random order."""
+    rng = np.random.default_rng(seed)
+    return [pairs[i] for i in rng.choice(len(pairs), min(count, len(pairs)), replace=False)]

@@ -49,11 +49,12 @@ class FunctionTarget:
         self._start = START
 
     def argv(self, request: RunRequest) -> list[str]:
-        module, file, name = self._where["module"], self._where["file"], self._where["name"]
-        arguments = f"{dict(request.config)!r}, {self._instance(request)!r}, {request.seed}, float('{request.cutoff}')"
-        head, _, rest = name.partition(".")
-        found = f"runpy.run_path({file!r})[{head!r}]" if file else f"importlib.import_module({module!r}).{head}"
-        code = f"import importlib, runpy; print({found}{'.' + rest if rest else ''}({arguments}))"
+        module, file, (head, *rest) = self._where["module"], self._where["file"], self._where["name"].split(".")
+        given = (dict(request.config), self._instance(request), request.seed, request.cutoff)
+        found = f"import {module}; print({module}.{head}"
+        if file:
+            found = f"import runpy; print(runpy.run_path({_literal(file)})[{_literal(head)}]"
+        code = ".".join([found, *rest]) + f"({', '.join(map(_literal, given))}))"
         folders = os.pathsep.join(str(base.resolve()) for base in self.scenario.bases)
         return ["env", f"PYTHONPATH={folders}", sys.executable, "-c", code]
 
@@ -115,6 +116,15 @@ class FunctionTarget:
 
     def verified(self, request: RunRequest, outcome: Outcome, facts: Facts) -> Outcome:
         return outcome
+
+
+def _literal(value: Any) -> str:
+    """Python text for a value, without the single quotes that make a mess of shell commands."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_literal(key)}: {_literal(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return 'float("inf")' if value == math.inf else repr(value)
 
 
 def _later(limits: Limits, cpu: float, wall: float) -> Limits:

@@ -1,0 +1,40 @@
+"""SPEAR-SWV as a table: 1,000 recorded configurations on 604 software-verification instances, cutoff 300 s."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.machine import shared_or_exit
+from capra.targets import Table
+
+CUTOFF = 300.0
+SPLIT_SEED = 0
+
+
+@dataclass(frozen=True)
+class Spear:
+    """The table, and half of its instances each for training and test."""
+
+    table: Table
+    train: list[str]
+    test: np.ndarray
+    costs: np.ndarray
+    """PAR10 of every (configuration, instance)."""
+
+    def test_cost(self, config: dict[str, object]) -> float:
+        """Mean PAR10 over the test instances."""
+        return float(self.costs[int(str(config["row"])), self.test].mean())
+
+
+def load() -> Spear:
+    """Read the recorded runtimes; a configuration is known by its row alone, as a member of a finite pool."""
+    data = np.load(shared_or_exit() / "configs" / "SPEAR-SWV.npz", allow_pickle=False)
+    times, solved = data["runtime"].astype(float), data["solved"]
+    instances = [str(name) for name in data["instances"]]
+    order = np.random.default_rng(SPLIT_SEED).permutation(len(instances))
+    half = len(instances) // 2
+    table = Table(times, solved, [{"row": str(row)} for row in range(len(times))], instances, CUTOFF)
+    costs = np.where(solved, table.times, 10 * CUTOFF)
+    return Spear(table, [instances[j] for j in order[:half]], order[half:], costs)
