@@ -135,5 +135,7 @@ class TargetError(CapraError):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """A hint that names the nearest known word, or None when nothing is near."""
+    if len(word) > 100:  # nobody mistyped that, and comparing it would take long
+        return None
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f"did you mean {near[0]!r}?" if near else None

@@ -19,7 +19,7 @@ from capra.engines import Engine, LocalEngine, SimulatedEngine, Ticket, simulate
 from capra.errors import InputError, TargetError, did_you_mean
 from capra.formats.plain import plain
 from capra.runs import Configuration, History, Outcome, Run, Status, Value
-from capra.runs.store import Lease, Store
+from capra.runs.store import Durability, Lease, Store
 from capra.scenario import Scenario
 from capra.strategies import Context, Strategy, make_strategy
 
@@ -199,6 +199,7 @@ def tune(
     engine: str = "local",
     out: str | Path | None = None,
     overhead: str = "count",
+    durability: Durability | None = None,
     watch: Callable[[Tuning], None] = lambda _: None,
     **options: Any,
 ) -> Result:
@@ -206,15 +207,16 @@ def tune(
 
     ``out`` is a folder for the store; a store that is there already is resumed, if it was made with the same scenario,
     strategy, seed and options. Without it a simulated tuning leaves nothing behind, and a real one writes to ``runs/``.
-    ``overhead="ignore"`` leaves our own computing time out of the budget. ``watch`` is called whenever something happened.
-    ``options`` go to the strategy (``slack``, ``capping``, …).
+    ``overhead="ignore"`` leaves our own computing time out of the budget. ``durability`` is "full" for real runs (every run
+    is safe before the next step) and "batch" for simulated ones (a crash may cost the last second). ``watch`` is called
+    whenever something happened. ``options`` go to the strategy (``slack``, ``capping``, …).
     """
     if overhead not in ("count", "ignore"):
         raise InputError(f"overhead is 'count' or 'ignore', not {overhead!r}")
     if math.isinf(min(scenario.budget.cpu, scenario.budget.wall, scenario.budget.runs)):
         raise InputError("the scenario has no budget", hint="set budget = { cpu = …, wall = …, runs = … }, any of them")
     settings = {"strategy": strategy, "seed": seed, "workers": workers, "engine": engine, "overhead": overhead}
-    with open_store(scenario, settings | {"options": options}, out) as store:
+    with open_store(scenario, settings | {"options": options}, out, durability=durability) as store:
         context = Context(scenario, seed, store.decision, store.decide, options)
         before = store.notes.get("spent", {"wall": 0.0, "own": 0.0})
         meter = Meter(scenario.budget, scenario.unit, overhead=overhead, **before)
@@ -243,10 +245,19 @@ def stored_scenario(meta: dict[str, Any]) -> Scenario:
     return Scenario(base=tuple(Path(base) for base in meta["bases"]), **meta["given"])
 
 
-def open_store(scenario: Scenario, settings: dict[str, Any], out: str | Path | None, name: str = STORE) -> Store:
+def open_store(
+    scenario: Scenario,
+    settings: dict[str, Any],
+    out: str | Path | None,
+    name: str = STORE,
+    *,
+    durability: Durability | None = None,
+) -> Store:
     """The store in a folder, made or resumed; in memory where nothing is to be kept."""
-    if out is None and settings["engine"] == "simulated":
+    simulated = settings["engine"] == "simulated"
+    if out is None and simulated:
         return Store.create(None, {}, durability="memory")
+    how: Durability = durability or ("batch" if simulated else "full")
     path = Path(out or "runs/latest") / name
     meta = {
         "capra": capra.__version__,
@@ -259,8 +270,8 @@ def open_store(scenario: Scenario, settings: dict[str, Any], out: str | Path | N
     }
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        return Store.create(path, meta, durability="batch" if settings["engine"] == "simulated" else "full")
-    store = Store.open(path)
+        return Store.create(path, meta, durability=how)
+    store = Store.open(path, durability="batch" if how == "batch" else "full")
     for key in ("scenario", "settings"):
         if store.meta[key] != meta[key]:
             store.close()

@@ -39,12 +39,12 @@ def plain(value: Any) -> Any:
             return [plain(item) for item in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return plain({field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
-    return f"{value.__module__}:{value.__qualname__}" if callable(value) else value
+    return f"{value.__module__}:{getattr(value, '__qualname__', type(value).__qualname__)}" if callable(value) else value
 
 
 def _space(space: Space) -> dict[str, Any]:
     parameters = [
-        {"type": type(parameter).__name__.lower(), **dataclasses.asdict(parameter)}  # type: ignore[call-overload]
+        {"type": type(parameter).__name__.lower(), **plain(dataclasses.asdict(parameter))}  # type: ignore[call-overload]
         for parameter in space.parameters.values()
     ]
     return {

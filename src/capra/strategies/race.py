@@ -114,12 +114,15 @@ class Race:
         return [("race", text)]
 
     def _requests(self) -> Iterator[RunRequest]:
-        """What could run now, most wanted first: the incumbent, challengers under way, new challengers."""
+        """What could run now, most wanted first: challengers under way, the incumbent, new challengers.
+
+        A new challenger's first run is asked for at once, so that a replay finds the state in which it was chosen.
+        """
         for _ in range(max(1000, len(self.context.scenario.configurations))):  # a pool may have nothing left to learn
-            yield from self._for_incumbent()
             while self._queue:
                 if (request := self._next_queued()) is not None:
                     yield request
+            yield from self._for_incumbent()
             if not self._start_challenger():
                 return
 

@@ -28,6 +28,7 @@ from capra.targets.call import __file__ as call_file
 from capra.targets.dialects import Claim, Reply, normal_answer
 from capra.targets.judge import Judge
 from capra.targets.supervisor import Facts, Job, Limits, clean_environment
+from capra.targets.verify import Verdict, check_answer, known_answer
 
 __all__ = ["FunctionTarget", "read_value"]
 
@@ -42,7 +43,13 @@ class FunctionTarget:
     """Runs the scenario's Python function for a request and says what came of it."""
 
     def __init__(self, scenario: Scenario) -> None:
+        if scenario.verifier not in (None, "answers"):
+            raise TargetError(
+                "a function prints nothing that a verifier could read",
+                hint="let it check its own answer and raise, or use verifier = 'answers'",
+            )
         self.scenario = scenario
+        self._instances = {i.name: i for i in (*scenario.instances, *scenario.test_instances)}
         self.judge = Judge(scenario.cutoff, scenario.unit, scenario.objective.kind == "quality")
         self._where = _where(scenario.target)
         self._environment = {"PYTHONHASHSEED": "0"} | clean_environment(scenario.environment)
@@ -96,7 +103,12 @@ class FunctionTarget:
             facts = dataclasses.replace(facts, limit=self.scenario.unit)
         else:
             facts = _of_the_function(facts, started, answer, request.cutoff, self.scenario.unit)
-        return self.judge.outcome(request, facts, reply)
+        return self.judge.outcome(request, facts, reply, self._verdict(request, reply))
+
+    def _verdict(self, request: RunRequest, reply: Reply) -> Verdict | None:
+        instance = self._instances.get(request.instance or "")
+        known = known_answer(instance.specific) if instance and self.scenario.verifier else None
+        return None if known is None else check_answer(known, reply)
 
     def _reply(self, started: dict[str, Any], answer: dict[str, Any], facts: Facts) -> Reply:
         if "error" in answer:
