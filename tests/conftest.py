@@ -51,14 +51,14 @@ def _nothing_is_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         patch.setattr(tempfile, "tempdir", None)
         yield
     end = time.monotonic() + 10.0  # an orphan may just be on its way out
-    while time.monotonic() < end and _leftovers(base):
+    while (left := _leftovers(base)) and time.monotonic() < end:
         time.sleep(0.05)
-    assert _leftovers(base) == []
+    assert left == []
 
 
 def _leftovers(base: Path) -> list[str]:
     """Private directories below the folder of this test session, its targets, and supervisors of ours or of nobody."""
-    directories = [str(path) for path in base.glob("**/capra-run-*")]
+    directories = [str(path) for depth in ("*", "*/*") for path in base.glob(f"{depth}/capra-run-*")]
     targets = [f"{pid}: a target" for pid in _processes() if os.fsencode(base) in _read(pid, "environ") and _is_target(pid)]
     supervisors = [f"{pid}: {_name(pid)}" for pid in _processes() if _name(pid) == "capra-superviso" and _is_ours(pid)]
     return directories + targets + supervisors

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 import time
@@ -37,7 +38,7 @@ def scenario(folder: Path) -> Path:
 
 
 def test_check(scenario: Path) -> None:
-    done = capra("check", scenario)
+    done = capra("check", scenario, "--static")
     assert done.returncode == 0, done.stderr
     assert "2 parameters" in done.stdout
     assert "3 training instances are few" in done.stdout
@@ -45,7 +46,7 @@ def test_check(scenario: Path) -> None:
 
 
 def test_check_json(scenario: Path) -> None:
-    done = capra("check", scenario, "--json")
+    done = capra("check", scenario, "--static", "--json")
     findings = json.loads(done.stdout)["findings"]
     assert {finding["level"] for finding in findings} == {"ok", "warning"}
 
@@ -198,7 +199,7 @@ def wait_for(terminal: int, words: bytes) -> bytes:
 
 
 def test_help_of_every_command() -> None:
-    for command in ("init", "check", "show", "convert", "demo"):
+    for command in ("init", "check", "show", "convert", "tune", "resume", "status", "validate", "demo"):
         done = capra(command, "--help")
         assert done.returncode == 0
         assert "--json" in done.stdout
@@ -206,3 +207,71 @@ def test_help_of_every_command() -> None:
 
 def test_version() -> None:
     assert capra("--version").stdout.startswith("capra ")
+
+
+TUNED = """
+target = ["sh", "-c", "case $1 in fast) exit 0;; *) i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done;; esac", "x", "{config.mode}", "{instance}"]
+space = "parameters.pcs"
+instances = "train"
+test_instances = "test"
+cutoff = 5
+arguments = { alpha = "", mode = "" }
+[budget]
+runs = 40
+"""
+
+
+@pytest.fixture
+def tuned(folder: Path) -> Path:
+    """A tuning of a shell script: mode fast ends at once, the default loops for a while."""
+    (folder / "parameters.pcs").write_text("alpha real [0, 1] [0.5]\nmode categorical {fast, slow} [slow]\n")
+    (folder / "scenario.toml").write_text(TUNED)
+    done = capra("tune", folder / "scenario.toml", "--out", folder / "run", "--workers", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["incumbent"]["mode"] == "fast"
+    assert document["cost"] < document["default_cost"]
+    assert document["runs"] == 40
+    return folder / "run"
+
+
+def test_tune_status_resume_and_validate(tuned: Path) -> None:
+    status = json.loads(capra("status", tuned, "--json").stdout)
+    assert status["runs"] == 40
+    assert status["incumbent"]["mode"] == "fast"
+    again = json.loads(capra("resume", tuned, "--json").stdout)
+    assert again["runs"] == 40  # the budget is used up: nothing is run again
+    rows = json.loads(capra("validate", tuned, "--seeds", "2", "--workers", "2", "--json").stdout)["configurations"]
+    assert [row["name"] for row in rows] == ["default", "incumbent"]
+    assert rows[1]["cost"] < rows[0]["cost"]
+    assert all(row["runs"] == 4 for row in rows)
+
+
+def test_a_folder_without_a_tuning(tmp_path: Path) -> None:
+    done = capra("status", tmp_path)
+    assert done.returncode == 2
+    assert "holds no tuning" in done.stderr
+
+
+def test_ctrl_c_stops_in_good_order_and_says_how_to_go_on(folder: Path) -> None:
+    (folder / "parameters.pcs").write_text("alpha real [0, 1] [0.5]\nmode categorical {fast, slow} [slow]\n")
+    (folder / "scenario.toml").write_text(TUNED.replace("runs = 40", "runs = 100000"))
+    process = subprocess.Popen(
+        [*CAPRA, "tune", str(folder / "scenario.toml"), "--out", str(folder / "run")], stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not (folder / "run" / "history.sqlite").exists() or runs_in(folder / "run") < 5:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert f"capra resume {folder / 'run'}" in errors.replace("\n", "")
+    before = runs_in(folder / "run")
+    assert json.loads(capra("status", folder / "run", "--json").stdout)["under_way"] == 0
+    assert before >= 5
+
+
+def runs_in(run: Path) -> int:
+    done = capra("status", run, "--json")
+    return int(json.loads(done.stdout)["runs"]) if done.returncode == 0 else 0

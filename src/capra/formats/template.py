@@ -49,5 +49,6 @@ def _default(default: Any) -> str:
     if default is dataclasses.MISSING:
         return "required"
     value = plain(default)
-    empty = value in (None, "", [], {}) or (isinstance(value, dict) and not any(value.values()))
-    return "–" if empty else f"`{value if isinstance(value, str) else format_value(value)}`"
+    if isinstance(value, dict):
+        value = {key: item for key, item in value.items() if item}
+    return "–" if value in (None, "", [], {}) else f"`{value if isinstance(value, str) else format_value(value)}`"

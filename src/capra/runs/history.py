@@ -1,0 +1,123 @@
+"""History: all runs so far, indexed. The only state that matters.
+
+A *cell* (configuration, instance, seed) is known by its complete outcome, else by its longest capped one. Every query costs
+as much as its answer is long, whatever the number of runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from capra.runs.configuration import Configuration
+from capra.runs.objective import Objective
+from capra.runs.outcome import Outcome, Run, Status
+
+__all__ = ["History", "Pair", "Record"]
+
+Pair = tuple[str | None, int]
+"""(instance, seed): what configurations are compared on."""
+
+
+@dataclass(slots=True)
+class Record:
+    """What is known of one configuration."""
+
+    costs: dict[Pair, float] = field(default_factory=dict)
+    """Cost of every pair with a complete run, in order of completion."""
+    bounds: dict[Pair, float] = field(default_factory=dict)
+    """For pairs that were only capped: the longest time that did not suffice."""
+    total: float = 0.0
+    """Sum of ``costs``."""
+    wrong: bool = False
+    """Some answer was refuted."""
+
+    @property
+    def mean(self) -> float:
+        """Mean cost of the complete runs; infinite where there is none."""
+        return self.total / len(self.costs) if self.costs else math.inf
+
+
+class History:
+    """All runs, in order, and what they say about each configuration under one objective."""
+
+    def __init__(self, objective: Objective, kappa_max: float) -> None:
+        self.objective = objective
+        self.kappa_max = kappa_max
+        self.runs: list[Run] = []
+        self.spent = 0.0
+        """Target time of all runs that count."""
+        self.lost = 0.0
+        """Target time of runs that the infrastructure lost."""
+        self.saved = 0.0
+        """Time that capped runs would have used at most, had they gone on to κ_max."""
+        self.statuses: dict[Status, int] = dict.fromkeys(Status, 0)
+        self._records: dict[Configuration, Record] = {}
+
+    def add(self, run: Run) -> None:
+        """Take note of a run. LOST runs are counted and otherwise ignored."""
+        self.runs.append(run)
+        outcome = run.outcome
+        self.statuses[outcome.status] += 1
+        if outcome.status is Status.LOST:
+            self.lost += outcome.time
+            return
+        self.spent += outcome.time
+        if outcome.status is Status.CAPPED:
+            self.saved += self.kappa_max - outcome.time
+        self._note(self._records.setdefault(run.request.config, Record()), run)
+
+    def _note(self, record: Record, run: Run) -> None:
+        pair, outcome = (run.request.instance, run.request.seed), run.outcome
+        if self.is_complete(outcome):
+            if pair not in record.costs:  # a second complete run of a cell tells nothing about its first
+                record.costs[pair] = cost = self.objective.cost(outcome, self.kappa_max)
+                record.total += cost
+                record.bounds.pop(pair, None)
+        elif pair not in record.costs:
+            record.bounds[pair] = max(outcome.time, record.bounds.get(pair, 0.0))
+        record.wrong = record.wrong or outcome.status is Status.WRONG
+
+    @staticmethod
+    def is_complete(outcome: Outcome) -> bool:
+        """Does the outcome settle its cell? All do but CAPPED (a lower bound) and LOST (nothing)."""
+        return outcome.status not in (Status.CAPPED, Status.LOST)
+
+    # --- questions ---
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self.runs)
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    @property
+    def configurations(self) -> Iterable[Configuration]:
+        """Every configuration with at least one run, in order of appearance."""
+        return self._records.keys()
+
+    def record(self, config: Configuration) -> Record:
+        """What is known of ``config``; empty for one that was never run."""
+        return self._records.get(config, _NOTHING)
+
+    def total(self, config: Configuration, pairs: Sequence[Pair]) -> float:
+        """Sum of the costs of ``config`` on ``pairs``; infinite if one of them has no complete run."""
+        costs = self.record(config).costs
+        return sum(costs.get(pair, math.inf) for pair in pairs)
+
+    def dominates(self, one: Configuration, other: Configuration) -> bool:
+        """Has ``one`` at least the pairs of ``other``, at no higher cost on them? (Hutter et al. 2009)"""
+        pairs = list(self.record(other).costs)
+        return bool(pairs) and self.total(one, pairs) <= self.record(other).total
+
+    def cells(self) -> Iterator[tuple[Configuration, Pair, float, bool]]:
+        """One row per cell for a model of cost: (configuration, pair, cost or bound, censored)."""
+        for config, record in self._records.items():
+            for pair, cost in record.costs.items():
+                yield config, pair, cost, False
+            for pair, bound in record.bounds.items():
+                yield config, pair, bound, True
+
+
+_NOTHING = Record()

@@ -1,0 +1,86 @@
+"""What is minimised, and what each status costs.
+
+================  ===================  ==================  =====================  ==================
+status            cost (PARk)          model of log PARk   model of log time      budget charged
+================  ===================  ==================  =====================  ==================
+SUCCESS           time                 observed            observed               time
+CAPPED at κ       ≥ κ, a lower bound   censored at κ       censored at κ          κ
+TIMEOUT           k·κ_max              observed            censored at κ_max      κ_max
+MEMOUT, CRASHED,
+WRONG             k·κ_max              observed            k·κ_max, observed      measured time
+LOST              none                 not shown           not shown              measured, apart
+================  ===================  ==================  =====================  ==================
+
+(Hutter, Hoos & Leyton-Brown, censored response data, §2; PAR1 is the model of time itself.)
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from capra.errors import InputError
+from capra.runs.outcome import Outcome, Status
+
+__all__ = ["Objective"]
+
+_PAR = re.compile(r"(?:par|mean)(\d{0,6})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """The mean over (instance, seed) pairs of a run's cost: PARk of its time, or the quality it reports.
+
+    ``penalty`` is the k of PARk: an unsolved run costs k·κ_max. ``crash_cost`` is what a run without a result costs under
+    a quality objective.
+    """
+
+    kind: str = "runtime"
+    penalty: float = 10.0
+    crash_cost: float = math.inf
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("runtime", "quality"):
+            raise InputError(f"an objective is 'runtime' or 'quality', not {self.kind!r}")
+        if not (math.isfinite(self.penalty) and self.penalty >= 1.0):
+            raise InputError(f"the penalty factor of PARk is at least 1, not {self.penalty!r}")
+
+    @classmethod
+    def parse(cls, text: str, *, crash_cost: float = math.inf) -> Objective:
+        """``par10``, ``PAR1``, ``mean`` (= PAR1), ``mean10`` (= PAR10), ``runtime`` (= PAR10) or ``quality``."""
+        word = text.strip().lower()
+        if word == "quality":
+            return cls("quality", 1.0, crash_cost)
+        if word == "runtime":
+            return cls("runtime", 10.0, crash_cost)
+        match = _PAR.fullmatch(word)
+        if not match or match[1] == "0":
+            raise InputError(f"unknown objective {text!r}", hint="use par10, par1, mean or quality")
+        return cls("runtime", float(match[1] or 1), crash_cost)
+
+    def __str__(self) -> str:
+        return "quality" if self.kind == "quality" else f"par{self.penalty:g}"
+
+    def cost(self, outcome: Outcome, kappa_max: float) -> float:
+        """The run's cost; for CAPPED the lower bound it proves; NaN for LOST, which has none."""
+        if outcome.status is Status.LOST:
+            return math.nan
+        if self.kind == "quality":
+            return self._quality(outcome)
+        if outcome.status in (Status.SUCCESS, Status.CAPPED):
+            return outcome.time
+        return self.penalty * kappa_max
+
+    def _quality(self, outcome: Outcome) -> float:
+        if outcome.status in (Status.SUCCESS, Status.CAPPED, Status.TIMEOUT) and outcome.quality is not None:
+            return outcome.quality
+        return self.crash_cost
+
+    def censored(self, outcome: Outcome, *, of_time: bool = False) -> bool:
+        """Is the run a lower bound only, for a model of the cost (or, with ``of_time``, of the time)?"""
+        if self.kind == "quality":
+            return False
+        if outcome.status is Status.TIMEOUT:
+            return of_time or self.penalty == 1.0
+        return outcome.status is Status.CAPPED

@@ -1,0 +1,184 @@
+"""Runs as rows of plain values, and back.
+
+SQLite finds damage in the structure of its file but not in the values. So every row carries a checksum of its values; a
+run's covers the lease as well, because the two are read together. A configuration's id is its own checksum. One flipped
+bit is always found; of arbitrary damage to a row one in 2³² is not. Damage that cleanly removes the newest rows, as an
+older copy of the file would, cannot be found.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from operator import attrgetter, itemgetter
+from typing import Any
+from zlib import crc32
+
+from capra.errors import InputError, StoreError
+from capra.runs.configuration import Configuration
+from capra.runs.outcome import Outcome, Run, Status
+from capra.runs.request import RunRequest
+
+__all__ = [
+    "FIELDS",
+    "Lease",
+    "Row",
+    "checked",
+    "digest",
+    "lease_row",
+    "outcome_row",
+    "read_config",
+    "read_lease",
+    "read_runs",
+]
+
+Row = tuple[str | int | float | None, ...]
+FIELDS = tuple(field.name for field in fields(Outcome))
+"""Columns of an outcome, in the order of its class."""
+LARGEST = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The promise that a run may start: an assignment is one wanted run, an attempt one try at it."""
+
+    assignment: int
+    attempt: int
+    request: RunRequest
+    asked_by: str = ""
+
+
+# --- checksums ---
+
+_CODES: dict[type, str] = {int: "q", float: "d", str: "s", type(None): "-"}
+_Shape = tuple[Callable[[Row], Sequence[Any]], Callable[[Row], Sequence[str]], Callable[..., bytes], int]
+_shapes: dict[tuple[type, ...], _Shape] = {}
+
+
+def digest(row: Row) -> int:
+    """Checksum of the values and of their types: numbers by their bits, texts by their UTF-8 bytes."""
+    types = tuple(map(type, row))
+    numbers, texts, pack, start = _shapes.get(types) or _shape(types)
+    return crc32("\0".join(texts(row)).encode(), crc32(pack(*numbers(row)), start))
+
+
+def _shape(types: tuple[type, ...]) -> _Shape:
+    codes = "".join(_CODES[kind] for kind in types)
+    numbers = [place for place, code in enumerate(codes) if code in "qd"]
+    texts = [place for place, code in enumerate(codes) if code == "s"]
+    pack = struct.Struct("<" + codes.replace("s", "").replace("-", "")).pack
+    shape = _shapes[types] = (_getter(numbers), _getter(texts), pack, crc32(codes.encode()))
+    return shape
+
+
+def _getter(places: list[int]) -> Callable[[Row], Sequence[Any]]:
+    if len(places) > 1:
+        return itemgetter(*places)
+    return lambda row: [row[place] for place in places]
+
+
+def checked(row: Row, what: str) -> Row:
+    """The row without its last value, the checksum. StoreError if that is not right."""
+    values = row[:-1]
+    if digest(values) != row[-1]:
+        raise StoreError(f"{what} is damaged: its checksum is wrong")
+    return values
+
+
+# --- to rows ---
+
+
+def lease_row(lease: Lease) -> Row:
+    """assignment, attempt, config, instance, seed, cutoff, asked_by."""
+    request = lease.request
+    seed = int(request.seed)
+    if not -LARGEST <= seed < LARGEST:
+        raise InputError(f"the seed {seed} does not fit into 64 bits")
+    instance = None if request.instance is None else _text(request.instance, strict=True)
+    cutoff = float(request.cutoff)
+    return lease.assignment, lease.attempt, request.config.id, instance, seed, cutoff, _text(lease.asked_by)
+
+
+def outcome_row(outcome: Outcome) -> Row:
+    """The values of ``FIELDS`` as SQLite gives them back."""
+    return tuple(
+        None if value is None else convert(value) for value, convert in zip(_values(outcome), _CONVERT, strict=True)
+    )
+
+
+def _real(value: float) -> float | None:
+    number = float(value) + 0.0  # SQLite knows no negative zero
+    return None if math.isnan(number) else number  # and no NaN; of our fields only `reported` can be one
+
+
+def _text(text: str, *, strict: bool = False) -> str:
+    """``text`` as a plain str that is valid UTF-8: bytes that are not stand as \\udcXX in free text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        if strict:
+            raise InputError(f"the name {text!a} is not valid text", hint="rename the instance") from None
+        return text.encode(errors="backslashreplace").decode()
+    return str(text)
+
+
+_WHOLE, _TEXT = {"memory", "exit_code", "signal"}, {"answer", "reason", "backend", "host"}
+_CONVERT: list[Callable[[Any], str | int | float | None]] = [
+    str if name == "status" else int if name in _WHOLE else _text if name in _TEXT else _real for name in FIELDS
+]
+_values: Callable[[Outcome], tuple[Any, ...]] = attrgetter(*FIELDS)
+
+
+# --- from rows ---
+
+
+def read_config(name: str, text: str) -> Configuration:
+    """The configuration of that id. StoreError if its values do not give that id."""
+    try:
+        config = Configuration(json.loads(text))
+    except (ValueError, TypeError):
+        config = Configuration({})
+    if config.id != name:
+        raise StoreError(f"the configuration {name} is damaged: its values give another id")
+    return config
+
+
+def read_lease(row: Row, config: Configuration) -> Lease:
+    """The lease of a row with checksum."""
+    values: Any = checked(row, f"the lease of run {row[0]}")
+    assignment, attempt, _, instance, seed, cutoff, asked_by = values
+    return Lease(assignment, attempt, RunRequest(config, instance, seed, cutoff), asked_by)
+
+
+def _setters(kind: type) -> list[Callable[[Any, Any], None]]:
+    return [kind.__dict__[field.name].__set__ for field in fields(kind)]
+
+
+_STATUS = {str(status): status for status in Status}
+_q0, _q1, _q2, _q3 = _setters(RunRequest)
+_r0, _r1, _r2, _r3, _r4 = _setters(Run)
+_o0, _o1, _o2, _o3, _o4, _o5, _o6, _o7, _o8, _o9, _o10, _o11, _o12, _o13, _o14 = _setters(Outcome)
+
+
+def read_runs(found: Iterable[Any], config: Callable[[str], Configuration]) -> list[Run]:
+    """Runs of rows (position, lease row, outcome row, finished, checksum).
+
+    The objects are filled field by field, without their own checks: these were made when the row was written, and the
+    checksum says that it has not changed. That takes half the time of calling the classes, and there are millions.
+    """
+    runs, new = [], object.__new__
+    for row in found:
+        if digest(row[:-1]) != row[-1]:
+            raise StoreError(f"run {row[0]} is damaged: its checksum is wrong")
+        n, _, _, name, instance, seed, bound, who, a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, finished, _ = row  # noqa: E741
+        _q0(request := new(RunRequest), config(name)), _q1(request, instance), _q2(request, seed), _q3(request, bound)
+        outcome = new(Outcome)
+        _o0(outcome, _STATUS[a]), _o1(outcome, b), _o2(outcome, c), _o3(outcome, d), _o4(outcome, e), _o5(outcome, f)
+        _o6(outcome, g), _o7(outcome, h), _o8(outcome, i), _o9(outcome, j), _o10(outcome, k), _o11(outcome, l)
+        _o12(outcome, m), _o13(outcome, o), _o14(outcome, p)
+        _r0(run := new(Run), request), _r1(run, outcome), _r2(run, who), _r3(run, n), _r4(run, finished)
+        runs.append(run)
+    return runs

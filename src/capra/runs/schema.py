@@ -1,0 +1,190 @@
+"""The file of a store: its tables, how it is opened, and what is said when it cannot be."""
+
+from __future__ import annotations
+
+import shlex
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from capra.errors import StoreError, StoreFull
+from capra.runs import place
+from capra.runs.owner import Owner
+
+__all__ = ["OUTCOME_COLUMNS", "connect", "explained", "identify", "inspect", "lay_out", "owner_of", "prepare"]
+
+APPLICATION = 0x43617072  # "Capr"
+VERSION = 1
+PATIENCE = 20.0
+"""Seconds that a connection waits for another one's lock."""
+
+OUTCOME_COLUMNS = (
+    "status TEXT NOT NULL, time REAL NOT NULL, cutoff REAL NOT NULL, quality REAL, cpu REAL, wall REAL, memory INTEGER, "
+    "overshoot REAL NOT NULL, exit_code INTEGER, signal INTEGER, reported REAL, answer TEXT, reason TEXT, backend TEXT, "
+    "host TEXT"
+)
+
+# `known` is the number of runs that had been accepted when the row was written: what came before what.
+# `leased_at` is UTC seconds, a label only. `crc` is `rows.digest` of the other values (for outcomes with their lease's).
+TABLES = {
+    "meta": "key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+    "owner": "one INTEGER PRIMARY KEY CHECK (one = 1), epoch INTEGER NOT NULL, host TEXT, boot TEXT, namespace TEXT, "
+    "pid INTEGER, started INTEGER) STRICT",
+    "configs": "id TEXT PRIMARY KEY, json TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    "leases": "assignment INTEGER NOT NULL, attempt INTEGER NOT NULL, config TEXT NOT NULL REFERENCES configs, "
+    "instance TEXT, seed INTEGER NOT NULL, cutoff REAL NOT NULL, asked_by TEXT NOT NULL, known INTEGER NOT NULL, "
+    "leased_at REAL NOT NULL, crc INTEGER NOT NULL, PRIMARY KEY (assignment, attempt)) STRICT, WITHOUT ROWID",
+    "outcomes": "position INTEGER PRIMARY KEY, assignment INTEGER NOT NULL UNIQUE, attempt INTEGER NOT NULL, "
+    f"{OUTCOME_COLUMNS}, finished REAL NOT NULL, crc INTEGER NOT NULL, "
+    "FOREIGN KEY (assignment, attempt) REFERENCES leases) STRICT",
+    "losses": f"assignment INTEGER NOT NULL, attempt INTEGER NOT NULL, {OUTCOME_COLUMNS}, finished REAL NOT NULL, "
+    "crc INTEGER NOT NULL, PRIMARY KEY (assignment, attempt), FOREIGN KEY (assignment, attempt) REFERENCES leases"
+    ") STRICT, WITHOUT ROWID",
+    "decisions": "position INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, data TEXT NOT NULL, "
+    "known INTEGER NOT NULL, crc INTEGER NOT NULL, UNIQUE (kind, key)) STRICT",
+    "notes": "key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+}
+STATEMENTS = {name: f"CREATE TABLE {name} ({columns}" for name, columns in TABLES.items()}
+
+
+# --- what went wrong, in words ---
+
+_SPACE = {
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR_WRITE,  # a quota
+    sqlite3.SQLITE_IOERR_SHMSIZE,
+    sqlite3.SQLITE_IOERR_SHMOPEN,
+    sqlite3.SQLITE_IOERR_SHMMAP,
+}
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_ERROR}
+
+
+def recipe(path: str | Path) -> str:
+    """How to save what can be saved from a damaged store."""
+    stamp = f"PRAGMA application_id={APPLICATION}; PRAGMA user_version={VERSION};"
+    return (
+        "nothing was changed; go back to a backup, or copy the file with its -wal and try "
+        f"(sqlite3 {shlex.quote(str(path))} .recover; echo '{stamp}') | sqlite3 recovered.db "
+        "(.dump, where sqlite3 has no .recover)"
+    )
+
+
+def explain(error: sqlite3.Error, path: str | Path | None) -> StoreError:
+    """Our error for one of SQLite's."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    if code in _SPACE or code & 0xFF == sqlite3.SQLITE_FULL:
+        return StoreFull("no space left on the device", path=path, hint="make room; nothing was lost")
+    if code & 0xFF in _BUSY:
+        return StoreError(f"is locked by another process ({error})", path=path, hint="end that process, then repeat")
+    if code & 0xFF == sqlite3.SQLITE_READONLY:
+        return StoreError(
+            f"cannot be written ({error})", path=path, hint="a store that crashed must be opened by its writer"
+        )
+    if code & 0xFF in _DAMAGED or (not code and "decode" in str(error)):
+        return StoreError(f"is damaged ({error})", path=path, hint=recipe(path or "FILE"))
+    return StoreError(f"cannot be used: {error}", path=path)
+
+
+@contextmanager
+def explained(path: str | Path | None) -> Iterator[None]:
+    """SQLite's errors inside become ours, and ours get the path."""
+    try:
+        yield
+    except sqlite3.ProgrammingError:
+        raise
+    except sqlite3.Error as error:
+        raise explain(error, path) from error
+    except UnicodeDecodeError as error:
+        raise StoreError(f"is damaged ({error})", path=path, hint=recipe(path or "FILE")) from error
+    except StoreError as error:
+        if error.path is None and path is not None:
+            error.path, error.hint = str(path), error.hint or (recipe(path) if "damaged" in error.message else None)
+        raise
+
+
+# --- opening ---
+
+
+def connect(path: str | Path, mode: str = "rw") -> sqlite3.Connection:
+    """A connection in autocommit; ``mode`` is "rw", "ro" (never changes the file) or "memory"."""
+    if mode == "memory":
+        return sqlite3.connect(":memory:", isolation_level=None)
+    uri = f"file:{quote(str(Path(path).absolute()))}?mode={mode}"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=PATIENCE)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_schema")
+    except sqlite3.OperationalError:
+        connection.close()
+        if mode != "ro" or Path(f"{path}-wal").exists():
+            raise
+        # A folder that may not be written has no room for SQLite's shared memory; nobody can be writing there.
+        connection = sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None)
+    return connection
+
+
+def inspect(path: str | Path, *, thoroughly: bool) -> None:
+    """StoreError unless the file is a whole store of our version. Changes nothing; ``thoroughly`` reads every page."""
+    file = Path(path)
+    if not file.is_file():
+        raise StoreError("no such store", path=path)
+    if file.stat().st_size == 0:
+        raise StoreError("is empty: its creation was interrupted", path=path, hint="delete it")
+    if thoroughly and place.log_is_damaged(path) and place.log_is_damaged(path):  # twice: it may have been in motion
+        raise StoreError("is damaged (its -wal file)", path=path, hint=recipe(path))
+    with explained(path), closing(connect(path, "ro")) as connection:
+        identify(connection)
+        if thoroughly:
+            found = [row[0] for row in connection.execute("PRAGMA integrity_check(3)")]
+            if found != ["ok"]:
+                raise StoreError(f"is damaged ({'; '.join(found)})", path=path, hint=recipe(path))
+
+
+def identify(connection: sqlite3.Connection) -> None:
+    """StoreError unless this is a store of our version with exactly our tables."""
+    application, version = (connection.execute(f"PRAGMA {key}").fetchone()[0] for key in ("application_id", "user_version"))
+    if application != APPLICATION:
+        raise StoreError("is not a Capra store")
+    if version > VERSION:
+        raise StoreError(f"was made by a newer Capra (its version is {version}, ours {VERSION})", hint="update Capra")
+    tables = dict(connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"))
+    if version != VERSION or {name: tables.get(name) for name in STATEMENTS} != STATEMENTS:
+        raise StoreError("is damaged (its tables are not those of a store)")
+
+
+def prepare(connection: sqlite3.Connection, path: str | Path | None) -> list[str]:
+    """Sets the journal for the file system, and how much a commit waits for; what the user should know about it."""
+    warnings = []
+    kind = "" if path is None else place.filesystem(path)
+    if place.shared_by_machines(kind):
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")  # a log from elsewhere is read without shared memory
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("PRAGMA locking_mode = NORMAL")
+        connection.execute("SELECT count(*) FROM sqlite_schema")  # lets go of the exclusive lock
+        warnings.append(f"the store is on a network file system ({kind}): slower, and to be used from one machine only")
+    else:
+        connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA journal_size_limit = 16777216")
+    return warnings
+
+
+def lay_out(connection: sqlite3.Connection) -> None:
+    """Creates the tables, inside the caller's transaction. StoreError if there are any already."""
+    if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+        raise StoreError("exists already", hint="resume it, or choose another name")
+    for statement in STATEMENTS.values():
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def owner_of(connection: sqlite3.Connection) -> tuple[int, Owner | None]:
+    """The epoch, and who holds it; None if it was closed."""
+    row = connection.execute("SELECT epoch, host, boot, namespace, pid, started FROM owner").fetchone()
+    if row is None:
+        raise StoreError("is damaged (nobody has ever owned it)")
+    return row[0], None if row[4] is None else Owner(*row[1:])
