@@ -1,4 +1,4 @@
-"""What supervision costs, and how well a CPU cutoff is kept: ``python -m benchmarks.supervisor [--full]``.
+"""What supervision costs, and how well a CPU cutoff is kept: ``python -m benchmarks.supervisor [--full] [--repetitions N]``.
 
 (a) Many runs of /bin/true: runs per second and CPU time per run (ours, the supervisor's and the target's),
     beside ``subprocess.run`` with captured output.
@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from benchmarks.machine import machine, write_results
 from capra.targets.supervisor import Job, Limits, run
 from capra.testing import hostile
 
@@ -45,15 +46,18 @@ def supervised() -> None:
     assert run(Job(TRUE, Limits(cpu=5.0))).exit_code == 0
 
 
-def overhead(times: int) -> None:
+def overhead(times: int) -> dict[str, dict[str, float]]:
     print(f"{times} runs of /bin/true, one after the other")
     print(f"{'':24}{'runs/s':>10}{'CPU ms/run':>14}")
     costs = {}
     for name, action in (("subprocess.run", bare), ("supervisor", supervised)):
         repeat(action, 20)
-        wall, costs[name] = repeat(action, times)
-        print(f"{name:24}{1 / wall:10.0f}{1000 * costs[name]:14.2f}")
-    print(f"{'difference':34}{1000 * (costs['supervisor'] - costs['subprocess.run']):14.2f}\n")
+        wall, cpu = repeat(action, times)
+        costs[name] = {"runs_per_second": round(1 / wall, 1), "cpu_ms_per_run": round(1000 * cpu, 3)}
+        print(f"{name:24}{1 / wall:10.0f}{1000 * cpu:14.2f}")
+    ours = costs["supervisor"]["cpu_ms_per_run"] - costs["subprocess.run"]["cpu_ms_per_run"]
+    print(f"{'difference':34}{ours:14.2f}\n")
+    return costs
 
 
 @contextmanager
@@ -92,23 +96,29 @@ def quantiles(values: list[float]) -> tuple[float, float, float]:
     return ordered[0], statistics.median(ordered), ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]
 
 
-def overshoot(cutoff: float, times: int) -> None:
+def overshoot(cutoff: float, times: int) -> dict[str, dict[str, float]]:
     print(f"CPU time at death minus a CPU cutoff of {cutoff:g} s, all cores loaded, {times} repetitions, ms")
     print(f"{'':24}{'least':>10}{'median':>10}{'99 %':>10}")
     methods = {"supervisor": by_supervisor, "timeout (wall time)": by_timeout, "RLIMIT_CPU": by_rlimit}
+    found = {}
     with load():
         for name, method in methods.items():
             figures = quantiles([1000 * method(cutoff) for _ in range(times)])
+            found[name] = dict(zip(("least_ms", "median_ms", "p99_ms"), (round(f, 2) for f in figures), strict=True))
             print(f"{name:24}" + "".join(f"{figure:10.1f}" for figure in figures), flush=True)
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true", help="2 s cutoff, 100 repetitions (some 20 minutes)")
+    parser.add_argument("--repetitions", type=int, help="another number of them")
     options = parser.parse_args()
-    overhead(1000)
-    # RLIMIT_CPU knows whole seconds only
-    overshoot(*((2.0, 100) if options.full else (1.0, 12)))
+    costs = overhead(1000)
+    cutoff, times = (2.0, 100) if options.full else (1.0, 12)  # RLIMIT_CPU knows whole seconds only
+    times = options.repetitions or times
+    late = {"cutoff": cutoff, "repetitions": times, **overshoot(cutoff, times)}
+    write_results("supervisor", {"machine": machine(), "overhead": costs, "overshoot": late})
 
 
 if __name__ == "__main__":

@@ -24,10 +24,20 @@ from capra.convert import write_atomically
 from capra.errors import CapraError, InputError
 from capra.formats.plain import plain
 from capra.formats.template import commented_scenario
-from capra.overview import command_of, load_scenario, status_of, summary_of, validate_run, verdict_of
+from capra.overview import (
+    command_of,
+    configuration_of,
+    load_scenario,
+    open_run,
+    status_of,
+    summary_of,
+    validate_run,
+    verdict_of,
+)
 from capra.rehearse import Rehearsed, findings_of, rehearse
 from capra.report.console import LiveConsole
 from capra.runs import Configuration
+from capra.runs.exchange import export_store
 from capra.scenario import Scenario
 from capra.tune import Result, Tuning
 from capra.tune import resume as resume_tuning
@@ -207,9 +217,15 @@ def _run(run: Rehearsed) -> dict[str, Any]:
 
 
 @app.command()
-def show(scenario: ScenarioPath, as_json: AsJson = False) -> None:
-    """Print the resolved scenario: every option, its value, and the files it stands for."""
-    document = Scenario.load(scenario).to_dict()
+def show(
+    what: Annotated[Path, typer.Argument(help="A scenario, or the folder of a tuning.", metavar="SCENARIO|RUN")],
+    config: Annotated[
+        str | None, typer.Argument(help="With RUN: a configuration, by the beginning of its id, or 'default'.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the resolved scenario; or one configuration of a tuning with all its runs."""
+    document = Scenario.load(what).to_dict() if config is None else configuration_of(what, config)
     if as_json:
         _print_json(document)
         return
@@ -324,6 +340,22 @@ def status(run: RunFolder, as_json: AsJson = False) -> None:
         _print_json(document)
     else:
         _print_rows([(f"[bold]{key}[/]", escape(_short(key, value))) for key, value in document.items()])
+
+
+@app.command()
+def export(
+    run: RunFolder,
+    out: Annotated[Path, typer.Argument(help="The file (for aslib: the folder) to write.")],
+    to: Annotated[str, typer.Option(help="jsonl, csv, smac (runhistory.json), trajectory (AClib2) or aslib.")] = "jsonl",
+    as_json: AsJson = False,
+) -> None:
+    """Write a tuning's runs in a format that other tools read."""
+    with open_run(run) as store:
+        export_store(store, out, to)
+    if as_json:
+        _print_json({"written": str(out)})
+    else:
+        _say(f"wrote {escape(str(out))}")
 
 
 @app.command()

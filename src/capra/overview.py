@@ -10,14 +10,23 @@ from typing import Any
 
 from capra.errors import InputError
 from capra.formats.plain import plain
-from capra.runs import Configuration, History, RunRequest, Value
+from capra.runs import Configuration, History, Run, RunRequest, Value
 from capra.runs.store import Store
 from capra.scenario import Scenario
 from capra.targets import CommandTarget
 from capra.tune import STORE, Milestone, Result, Tuning, milestones, stored_scenario
 from capra.validate import Validated, validate
 
-__all__ = ["command_of", "load_scenario", "status_of", "summary_of", "validate_run", "verdict_of"]
+__all__ = [
+    "command_of",
+    "configuration_of",
+    "load_scenario",
+    "open_run",
+    "status_of",
+    "summary_of",
+    "validate_run",
+    "verdict_of",
+]
 
 
 def open_run(run: Path) -> Store:
@@ -91,6 +100,43 @@ def status_of(run: Path) -> dict[str, Any]:
         "pairs": len(record.costs) if record else 0,
         "default_cost": plain(history.record(scenario.default).mean),
         "command": command_of(scenario, incumbent) if incumbent else None,
+    }
+
+
+def configuration_of(run: Path, prefix: str) -> dict[str, Any]:
+    """One configuration of a tuning: by the beginning of its id, or "default"."""
+    scenario = load_scenario(run)
+    history, _ = load_history(run, scenario)
+    config = scenario.default if prefix == "default" else _by_id(history, prefix)
+    record = history.record(config)
+    return {
+        "id": config.id,
+        "config": dict(config),
+        "command": command_of(scenario, config),
+        "cost": plain(record.mean),
+        "pairs": len(record.costs),
+        "runs": [_told(told) for told in history if told.request.config == config],
+    }
+
+
+def _by_id(history: History, prefix: str) -> Configuration:
+    found = [config for config in history.configurations if config.id.startswith(prefix)]
+    if len(found) != 1:
+        many = f"{len(found)} configurations begin" if found else "no configuration begins"
+        raise InputError(f"{many} with {prefix!r}", hint="give more of the id, as `capra export` lists it")
+    return found[0]
+
+
+def _told(run: Run) -> dict[str, Any]:
+    request, outcome = run.request, run.outcome
+    return {
+        "instance": request.instance,
+        "seed": request.seed,
+        "status": str(outcome.status),
+        "time": outcome.time,
+        "cutoff": plain(outcome.cutoff),
+        "asked_by": run.asked_by,
+        "reason": outcome.reason,
     }
 
 

@@ -16,7 +16,8 @@ class Configuration(Mapping[str, Value]):
     """The active parameters and their values: immutable, hashable, the same ``id`` on every machine and in every run.
 
     Two configurations are equal when the same parameters are active with the same values (1, 1.0 and True are three
-    values); the order in which they were written does not matter. A configuration knows nothing of its space: ``Space.configuration`` checks one.
+    values); the order in which they were written does not matter. A configuration knows nothing of its space:
+    ``Space.configuration`` checks one.
     """
 
     __slots__ = ("_id", "_values")
