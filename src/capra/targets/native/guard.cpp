@@ -18,6 +18,13 @@ namespace {
 
 bool orphaned(const Request &request) { return getppid() != static_cast<pid_t>(request.owner); }
 
+// A dying process closes its pipes before its children get a new parent: the worker may know before we do.
+bool soon_orphaned(const Request &request) {
+    const double deadline = monotonic() + 0.5;
+    while (!orphaned(request) && monotonic() < deadline) usleep(1000);
+    return orphaned(request);
+}
+
 // Our ends of the pipes would keep the owner waiting for the end of the report.
 void let_go_of_pipes() {
     const int nothing = open("/dev/null", O_RDWR);
@@ -76,7 +83,7 @@ int guard(pid_t worker, const Request &request) {
         end_orphans(request.kill_timeout);
         abandon_cgroup(request, getpid());
     }
-    if (request.remove != 0 && orphaned(request)) remove_directory(request.directory);
+    if (request.remove != 0 && (clean ? orphaned(request) : soon_orphaned(request))) remove_directory(request.directory);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
