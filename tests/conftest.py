@@ -69,9 +69,13 @@ def _is_target(pid: int) -> bool:
 
 
 def _is_ours(pid: int) -> bool:
+    """Started by this session, or by somebody who is gone; other tunings on this machine are none of our business."""
+    while _name(pid) == "capra-superviso":
+        pid = _parent(pid)
+    orphan = pid == 1
     while pid not in (0, 1, os.getpid()):
         pid = _parent(pid)
-    return pid in (1, os.getpid())
+    return orphan or pid == os.getpid()
 
 
 def _processes() -> list[int]:

@@ -392,6 +392,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the example; files already there are kept.")] = Path("runs/demo"),
     seed: Annotated[int, typer.Option(help="Seed of the tuning's own choices.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Runs at a time.", min=1)] = 2,
+    prepare_only: Annotated[bool, typer.Option("--prepare-only", help="Write scenario and instances, and stop.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Tune clasp on generated quasigroup instances for two minutes and validate the result on fresh ones."""
@@ -400,6 +401,9 @@ def demo(
     if not as_json:
         _say(f"Preparing clasp on 60 generated quasigroup instances in {escape(str(out))} …")
     scenario = prepare(out)
+    if prepare_only:
+        _print_json({"scenario": str(scenario)}) if as_json else _say(f"next: capra check {escape(str(scenario))}")
+        return
     run = out / f"seed-{seed}"
     loaded = Scenario.load(scenario)
     result = _watched(lambda watch: run_tuning(loaded, seed=seed, workers=workers, out=run, watch=watch), run, as_json)

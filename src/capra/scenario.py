@@ -175,6 +175,14 @@ class Scenario:
         None,
         '"2GB"',
     )
+    backend: str = option(
+        "Who limits and measures runs: process (Capra's own supervisor) or benchexec (the package BenchExec, on machines "
+        "that give us control groups; bounds are then not tightened while a run is under way).",
+        "process or benchexec",
+        convert.one_of("process", "benchexec"),
+        "process",
+        '"process"',
+    )
     wall_limit: float | None = option(
         "Wall time after which a run is stopped whatever its unit: a sleeping target uses no CPU time. By default three "
         "times a cutoff in CPU seconds plus 5 s, and a day for units of the target's own.",

@@ -53,3 +53,13 @@ def test_links_point_to_files() -> None:
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_table_of_the_targets_page_can_be_tuned() -> None:
+    import capra
+
+    names: dict[str, Any] = {}
+    (code,) = blocks("docs/targets.md", "python")
+    exec(compile(code, "docs/targets.md", "exec"), names)  # noqa: S102 (our own page)
+    result = capra.tune(names["scenario"], engine="simulated")
+    assert result.incumbent == {"p": 0}

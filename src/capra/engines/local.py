@@ -76,6 +76,7 @@ class LocalEngine:
         self._next = 0
         self._host = socket.gethostname()
         self._cgroup = delegated_cgroup()
+        self._backend = scenario.backend
         self._affinity = os.sched_getaffinity(0)
         self._began = time.monotonic()
         self._pins = self._assign_cores(workers, pin)
@@ -199,7 +200,7 @@ class LocalEngine:
     # --- one run ---
 
     def _start(self, ticket: Ticket, request: RunRequest, cores: tuple[int, ...]) -> _Slot:
-        job = dataclasses.replace(self.target.job(request), cores=cores, cgroup=self._cgroup)
+        job = dataclasses.replace(self.target.job(request), cores=cores, cgroup=self._cgroup, backend=self._backend)
         return _Slot(ticket, request, cores, job.limits, Supervised.start(job), _deadline(job.limits))
 
     def _look(self, timeout: float | None) -> None:

@@ -23,6 +23,7 @@ import select
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -114,6 +115,7 @@ class Job:
     names them. ``cores``: pin to these. ``scratch``: where the private directory is made (on a local disk; by
     default in the system's temporary directory). ``working``: run there instead of in the private directory.
     ``files``: put these into the private directory first.
+    ``backend``: "process" is our own supervisor, "benchexec" BenchExec.
     ``cgroup``: a version 2 group in which a child may be made, see ``delegated_cgroup``. A relative path as the
     program's name is searched where the target runs.
     """
@@ -126,6 +128,7 @@ class Job:
     working: Path | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
     cgroup: Path | None = None
+    backend: str = "process"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +241,7 @@ class Supervised:
     @classmethod
     def start(cls, job: Job, *, _testing: Mapping[str, float] | None = None) -> Self:
         """Start the job. Raises TargetError if it cannot be passed on or no supervisor can be started."""
-        helper = supervisor_path()
+        helper = _helper(job.backend)
         directory = Path(tempfile.mkdtemp(prefix=_DIRECTORY_PREFIX, dir=job.scratch))
         try:
             for name, content in job.files.items():
@@ -343,20 +346,29 @@ def run(job: Job) -> Facts:
     return facts
 
 
-def _start_helper(helper: Path) -> subprocess.Popen[bytes]:
+def _helper(backend: str) -> list[str]:
+    """The command that supervises: our native program, or BenchExec behind the same protocol."""
+    if backend == "process":
+        return [os.fspath(supervisor_path())]
+    if importlib.util.find_spec("benchexec") is None:
+        raise TargetError("BenchExec is not installed", hint="pip install 'capra[benchexec]'")
+    return [sys.executable, os.fspath(Path(__file__).with_name("benchexec_helper.py"))]
+
+
+def _start_helper(helper: list[str]) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
-            [os.fspath(helper)],
+            helper,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=subprocess.STDOUT if len(helper) == 1 else subprocess.DEVNULL,
             bufsize=0,
-            env={},
+            env={"PATH": os.defpath},
             cwd="/",
             start_new_session=True,  # Ctrl-C is for us: we tell it what to do
         )
     except OSError as error:
-        raise TargetError(f"cannot start {helper}: {error.strerror}") from error
+        raise TargetError(f"cannot start {helper[0]}: {error.strerror}") from error
 
 
 def _encode(job: Job, directory: Path, testing: Mapping[str, float]) -> bytes:
