@@ -8,26 +8,31 @@ from __future__ import annotations
 
 import math
 import platform
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import capra
 from capra.budget import Meter
 from capra.engines import Engine, LocalEngine, SimulatedEngine, Ticket, simulated_target
-from capra.errors import InputError, TargetError, did_you_mean
+from capra.errors import InputError, StoreFull, TargetError, did_you_mean
 from capra.formats.plain import plain
 from capra.runs import Configuration, History, Outcome, Run, Status, Value
-from capra.runs.store import Durability, Lease, Store
+from capra.runs.store import Durability, Lease, Store, free_space
 from capra.scenario import Scenario
 from capra.strategies import Context, Strategy, make_strategy
 
 __all__ = ["Milestone", "Result", "Tuning", "resume", "tune"]
 
+T = TypeVar("T")
+
 STORE = "history.sqlite"
 HEARTBEAT = 0.5
 """Seconds after which the loop looks up even if nothing happened."""
+LEAST_SPACE = 200 * 1024**2
+"""Bytes that must be free beside the store before another run starts: what ends must find room."""
 LOST_IN_A_ROW = 5
 """So many runs in a row that the infrastructure lost are no accident."""
 ENGINES = ("local", "simulated")
@@ -69,6 +74,8 @@ class Tuning:
         self.store = store
         self.meter = meter
         self.stopping = False
+        self.trouble = ""
+        """What keeps us from going on, if anything."""
         self.trajectory = milestones(store)
         self._leases: dict[Ticket, Lease] = {}
         self._tickets: dict[tuple[str, str | None, int], Ticket] = {}
@@ -86,7 +93,7 @@ class Tuning:
 
     def warnings(self) -> list[str]:
         """What a user should know about the measurements and the store."""
-        return [*self.engine.warnings(), *self.store.warnings]
+        return [*self.engine.warnings(), *self.store.warnings, *([self.trouble] if self.trouble else [])]
 
     def replay(self) -> None:
         """Bring the strategy to where the store is; runs that were under way when we died count as never made."""
@@ -114,10 +121,10 @@ class Tuning:
     def _start_runs(self) -> None:
         cutoffs = [lease.request.cutoff for lease in self._leases.values()]
         room = min(self.engine.free, self.meter.room(self.history, cutoffs, self.engine.clock))
-        if self.stopping or room <= 0:
+        if self.stopping or room <= 0 or not self._has_space():
             return
-        requests = self.strategy.ask(int(room))
-        for lease in self.store.lease_many([(request, self.strategy.why(request)) for request in requests]):
+        wanted = [(request, self.strategy.why(request)) for request in self.strategy.ask(int(room))]
+        for lease in self._keep(lambda: self.store.lease_many(wanted)):
             ticket = self.engine.submit(lease.request)
             self._leases[ticket] = lease
             self._tickets[lease.request.cell] = ticket
@@ -125,11 +132,33 @@ class Tuning:
     def _record(self, ticket: Ticket, outcome: Outcome) -> None:
         lease = self._leases.pop(ticket)
         del self._tickets[lease.request.cell]
-        run = self.store.finish(lease.assignment, lease.attempt, outcome, self.meter.wall(self.engine.clock))
+        wall = self.meter.wall(self.engine.clock)
+        run = self._keep(lambda: self.store.finish(lease.assignment, lease.attempt, outcome, wall))
         self.strategy.tell(run or Run(lease.request, outcome, lease.asked_by))
         self._refuse_a_broken_target(outcome)
         self._note_incumbent()
-        self.store.note("spent", {"wall": self.meter.wall(self.engine.clock), "own": self.meter.own})
+        self._keep(lambda: self.store.note("spent", {"wall": wall, "own": self.meter.own}))
+
+    def _has_space(self) -> bool:
+        """Is there room for what the runs will leave? Waits for it when there is nothing else to wait for."""
+        while self.store.path is not None and free_space(self.store.path) < LEAST_SPACE:
+            self.trouble = "the disk is nearly full: no run is started until there is space"
+            if self._leases or self.stopping:
+                return False
+            time.sleep(HEARTBEAT)
+        self.trouble = ""
+        return True
+
+    def _keep(self, write: Callable[[], T]) -> T:
+        """Write to the store; a full disk is waited for, and nothing is lost meanwhile."""
+        while True:
+            try:
+                return write()
+            except StoreFull as error:
+                if self.stopping:
+                    raise
+                self.trouble = str(error)
+                time.sleep(HEARTBEAT)
 
     def _tighten(self) -> None:
         for request, cutoff in self.strategy.tighten():
@@ -161,7 +190,7 @@ class Tuning:
             "wall": self.meter.wall(self.engine.clock),
             "evaluations": len(self.history),
         }
-        self.store.decide("incumbent", str(len(self.trajectory)), data)
+        self._keep(lambda: self.store.decide("incumbent", str(len(self.trajectory)), data))
         self.trajectory.append(_milestone(data))
 
     def result(self) -> Result:

@@ -249,3 +249,23 @@ def test_timeouts_of_the_incumbent_count_with_their_penalty(objective: str) -> N
     config = Configuration({"c": 1})
     history.add(Run(RunRequest(config, "i", 0, KAPPA), Outcome(Status.TIMEOUT, KAPPA, KAPPA)))
     assert history.record(config).mean == {"par1": 300.0, "par10": 3000.0}[objective]
+
+
+def test_the_audit_runs_capped_challengers_out_and_decides_nothing() -> None:
+    """At slack 1 a rejection is final on the pairs compared, yet may be wrong on all: the audit counts those."""
+    plain, audited = make("roar", slack=1.0), make("roar", slack=1.0, audit=1.0)
+    without, _ = drive(plain, 2000)
+    runs, _ = drive(audited, 2000 + 8000)
+    races = [run for run in runs if not run.asked_by.startswith("audit")]
+    pairs = list(zip(races, without, strict=False))
+    assert len(pairs) > 50
+    assert all(one.request.cell == other.request.cell for one, other in pairs[:50])
+    assert audited.audit.checked > 10  # type: ignore[attr-defined]
+    assert 0 <= audited.audit.wrong < audited.audit.checked  # type: ignore[attr-defined]
+    extra = [run for run in runs if run.asked_by.startswith("audit")]
+    assert all(run.request.cutoff == 100.0 for run in extra)
+    replayed = make("roar", slack=1.0, audit=1.0)
+    for run in runs[:150]:
+        replayed.tell(run)
+    (request,) = replayed.ask(1)
+    assert request.cell == runs[150].request.cell

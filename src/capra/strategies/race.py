@@ -17,6 +17,7 @@ from typing import Protocol
 
 from capra.runs import Configuration, Run, RunRequest, Status
 from capra.runs.history import History, Pair
+from capra.strategies.audit import Audit
 from capra.strategies.base import Context
 from capra.strategies.capping import next_cutoff
 from capra.strategies.pairs import PairOrder, some
@@ -48,11 +49,19 @@ class Race:
     """A ``Strategy`` that races challengers against the incumbent.
 
     ``slack`` ξ multiplies the capping bound; ``capping=False`` gives every run κ_max. ``max_runs`` bounds the number of
-    pairs of the incumbent.
+    pairs of the incumbent. ``audit`` is the share of capped challengers that are run out to see whether it was right to
+    reject them.
     """
 
     def __init__(
-        self, context: Context, proposer: Proposer, *, slack: float = 1.3, capping: bool = True, max_runs: int = 2000
+        self,
+        context: Context,
+        proposer: Proposer,
+        *,
+        slack: float = 1.3,
+        capping: bool = True,
+        max_runs: int = 2000,
+        audit: float = 0.0,
     ) -> None:
         scenario = context.scenario
         self.context = context
@@ -63,6 +72,7 @@ class Race:
         self.kappa_max = scenario.cutoff
         self.history = History(scenario.objective, scenario.cutoff)
         self.pairs = PairOrder(context)
+        self.audit = Audit(context, audit)
         self.incumbent: Configuration | None = None
         self.started = 0
         """Challengers so far."""
@@ -103,7 +113,9 @@ class Race:
     def why(self, request: RunRequest) -> str:
         """Who asked for a run; ``tell`` understands it when a stored history is replayed."""
         challenger = self._racing.get(request.config)
-        return f"challenger {challenger.number}" if challenger else "incumbent"
+        if challenger:
+            return f"challenger {challenger.number}"
+        return self.audit.why(request) or "incumbent"
 
     def describe(self) -> list[tuple[str, str]]:
         text = f"{self.started} challengers so far, {len(self._racing)} in the race"
@@ -111,6 +123,8 @@ class Race:
             config, challenger = next(iter(self._racing.items()))
             done = len(challenger.compared) - len(challenger.left)
             text += f"; {config.id[:6]} has {done} of {len(self._common_pairs())} pairs"
+        if self.audit.checked:
+            text += f"; {self.audit.wrong} of {self.audit.checked} audited rejections were wrong"
         return [("race", text)]
 
     def _requests(self) -> Iterator[RunRequest]:
@@ -122,6 +136,8 @@ class Race:
             while self._queue:
                 if (request := self._next_queued()) is not None:
                     yield request
+            while (request := self.audit.next_request()) is not None:
+                yield request
             yield from self._for_incumbent()
             if not self._start_challenger():
                 return
@@ -213,6 +229,8 @@ class Race:
         self._pending.get(config, {}).pop(pair, None)
         self._recognise(run)
         self.history.add(run)
+        if self.audit.tell(run, self.history):
+            return
         if run.asked_by == "incumbent":
             self._incumbent_time += run.outcome.time
         else:
@@ -244,6 +262,8 @@ class Race:
         challenger.left.discard(pair)
         if run.outcome.status is Status.CAPPED or self.history.record(config).wrong:
             self._reject(config)
+            if self.incumbent is not None and not self.history.record(config).wrong:
+                self.audit.consider(challenger.number, config, self.incumbent, self.history)
         elif not challenger.left:
             self._judge(config)
 

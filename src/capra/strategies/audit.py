@@ -1,0 +1,87 @@
+"""How often does capping throw away a good configuration? A random share of capped challengers is run out, to find out."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass, field
+
+from capra.runs import Configuration, Run, RunRequest, Status
+from capra.runs.history import History, Pair
+from capra.strategies.base import Context
+
+__all__ = ["Audit"]
+
+_AUDITS = 5
+"""Stream of random numbers (see Context.rng)."""
+_LABEL = re.compile(r"audit (\d+)")
+
+
+@dataclass
+class _Case:
+    """A rejected challenger and the incumbent that beat it, on the pairs that the incumbent had then."""
+
+    config: Configuration
+    incumbent: Configuration
+    left: set[Pair] = field(default_factory=set)
+    pairs: tuple[Pair, ...] = ()
+
+
+class Audit:
+    """Chooses rejected challengers, asks for their missing runs at κ_max, and counts who should have won.
+
+    Its runs cost budget and decide nothing: the race goes on as if they had not been made.
+    """
+
+    def __init__(self, context: Context, share: float) -> None:
+        self.share = share
+        self.checked = 0
+        """Rejections that were looked into to the end."""
+        self.wrong = 0
+        """Those in which the challenger was better on all the incumbent's pairs."""
+        self._context = context
+        self._cases: dict[int, _Case] = {}
+        self._queue: deque[RunRequest] = deque()
+
+    def consider(self, number: int, config: Configuration, incumbent: Configuration, history: History) -> None:
+        """A challenger was rejected because a run of it was capped."""
+        if self._context.rng(_AUDITS, number).random() >= self.share:
+            return
+        pairs = tuple(history.record(incumbent).costs)
+        left = {pair for pair in pairs if pair not in history.record(config).costs}
+        self._cases[number] = _Case(config, incumbent, left, pairs)
+        self._queue.extend(RunRequest(config, *pair, self._context.scenario.cutoff) for pair in pairs if pair in left)
+
+    def next_request(self) -> RunRequest | None:
+        """A run to make for an audit."""
+        while self._queue:
+            request = self._queue.popleft()
+            if self.why(request):  # when a history is replayed, some were made already
+                return request
+        return None
+
+    def why(self, request: RunRequest) -> str | None:
+        """``audit K`` if the request is one of ours."""
+        for number, case in self._cases.items():
+            if case.config == request.config and (request.instance, request.seed) in case.left:
+                return f"audit {number}"
+        return None
+
+    def tell(self, run: Run, history: History) -> bool:
+        """Take note of a run; True if it was ours."""
+        label = _LABEL.fullmatch(run.asked_by)
+        if label is None:
+            return False
+        case = self._cases.get(int(label[1]))
+        if run.outcome.status is Status.LOST:
+            self._queue.append(run.request)
+        elif case is not None:
+            case.left.discard((run.request.instance, run.request.seed))
+            if not case.left:
+                self._close(int(label[1]), case, history)
+        return True
+
+    def _close(self, number: int, case: _Case, history: History) -> None:
+        del self._cases[number]
+        self.checked += 1
+        self.wrong += history.total(case.config, case.pairs) < history.total(case.incumbent, case.pairs)
