@@ -20,7 +20,7 @@ from capra.runs.store import Store
 from capra.scenario import Scenario
 from capra.space import Real, Space
 from capra.strategies import Context, make_strategy
-from capra.tune import tune
+from capra.tune import Tuning, tune
 
 KAPPA = 100.0
 PAIRS = 50
@@ -56,6 +56,8 @@ class Lognormal:
 def fill(path: Path, runs: int) -> None:
     """Challengers with one capped run each, and an incumbent with many: what racing leaves behind."""
     with Store.create(path, {}, durability="batch") as store:
+        default = RunRequest(scenario().default, "i0", 0, KAPPA)
+        store.finish(store.lease(default, "incumbent").assignment, 1, Outcome(Status.SUCCESS, 0.5, KAPPA), 0.0)
         rng, chunk = np.random.default_rng(0), 10_000
         for start in range(0, runs, chunk):
             configs = [Configuration({"x": float(x), "y": 0.5}) for x in rng.random(chunk)]
@@ -98,15 +100,16 @@ def round_cost(history: History, rounds: int = 500) -> float:
 
 
 def utilisation(workers: int) -> tuple[float, int, float]:
-    """Share of the workers' time in use, number of runs, our CPU milliseconds per run."""
+    """Share of the workers' time in use while runs were still started, number of runs, our CPU milliseconds per run."""
+    runs = 60_000 if workers > 2 else 5_000
     seen: list[float] = []
 
-    def watch(tuning: object) -> None:
-        engine = tuning.engine  # type: ignore[attr-defined]
-        seen[:] = [engine.busy, engine.clock]
+    def watch(tuning: Tuning) -> None:
+        if len(tuning.history) + len(tuning.under_way) < runs or not seen:
+            seen[:] = [tuning.engine.busy, tuning.engine.clock]  # type: ignore[attr-defined]
 
     started = time.process_time()
-    given = scenario(budget={"runs": 20_000 if workers > 2 else 5_000})
+    given = scenario(budget={"runs": runs})
     result = tune(given, "roar", engine="simulated", workers=workers, overhead="ignore", watch=watch)
     busy, clock = seen
     return busy / (workers * clock), len(result.history), 1000 * (time.process_time() - started) / len(result.history)
