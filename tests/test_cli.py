@@ -73,6 +73,23 @@ def test_errors_as_json(scenario: Path) -> None:
     assert done.returncode == 2
     error = json.loads(done.stdout)["error"]
     assert (error["kind"], error["key"], error["line"]) == ("ScenarioError", "cutof", 6)
+    assert not any(key.startswith("_") for key in error)
+
+
+def test_a_closed_pipe_is_no_error(scenario: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {sys.executable} -m capra show {scenario} --json | head -1"],
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0
+
+
+def test_show_a_folder_that_is_no_tuning(tmp_path: Path, scenario: Path) -> None:
+    for arguments in (("show", tmp_path), ("validate", scenario), ("resume", tmp_path)):
+        done = capra(*arguments)
+        assert done.returncode == 2
+        assert "holds no tuning" in done.stderr
 
 
 def test_show(scenario: Path) -> None:
@@ -109,7 +126,21 @@ def test_convert_scenarios(scenario: Path, tmp_path: Path) -> None:
 def test_converting_moves_relative_paths_along(scenario: Path, tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     assert capra("convert", scenario, tmp_path / "deep" / "moved.toml").returncode == 0
-    assert 'space = "../parameters.pcs"' in (tmp_path / "deep" / "moved.toml").read_text()
+    text = (tmp_path / "deep" / "moved.toml").read_text()
+    assert 'space = "../parameters.pcs"' in text
+    with_pattern = scenario.with_name("pattern.toml")
+    with_pattern.write_text(scenario.read_text().replace('"train"', '"train/*.cnf"').replace('"test"', '["test/d.cnf"]'))
+    assert capra("convert", with_pattern, tmp_path / "deep" / "pattern.toml").returncode == 0
+    moved = Scenario.load(tmp_path / "deep" / "pattern.toml")
+    assert len(moved.instances) == 3
+    assert len(moved.test_instances) == 1
+
+
+def test_a_mistyped_scenario_is_not_taken_for_a_parameter_file(tmp_path: Path) -> None:
+    (tmp_path / "s.txt").write_text("algo = ./w\nparamfil = p.pcs\ncutoff_time = 3\n")
+    done = capra("convert", tmp_path / "s.txt", tmp_path / "s.toml")
+    assert done.returncode == 2
+    assert "did you mean 'paramfile'?" in done.stderr
 
 
 def test_convert_refuses_and_loses_nothing(folder: Path) -> None:

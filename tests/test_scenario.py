@@ -134,6 +134,12 @@ REFUSED = {
     "flag": ('deterministic = "yes"\n' + BASIC, "deterministic", "true or false"),
     "verifier": ('verifier = "sta"\n' + BASIC, "verifier", "did you mean 'sat'?"),
     "directory": ('directory = "parameters.pcs"\n' + BASIC, "directory", "not a folder"),
+    "path is no path": ("features = 5\n" + BASIC, "features", "expected a path"),
+    "directory is no path": ("directory = 3\n" + BASIC, "directory", "expected a path"),
+    "wall limit": ('wall_limit = "3s"\n' + BASIC, "wall_limit", "less than the cutoff"),
+    "overlap by spelling": (BASIC.replace('"test"', '["./train/a.cnf"]'), "test_instances", "may not overlap"),
+    "output of a dialect": ('dialect = "aclib"\noutput = { codes = [0] }\n' + BASIC, "output", "fixes it"),
+    "style without value": ('style = "-x"\n' + BASIC, "style", "has no {value}"),
     "control characters": ('name = "a\\nb"\n' + BASIC, "name", "control characters"),
 }  # fmt: skip
 
@@ -215,3 +221,9 @@ def test_a_configspace_object_is_taken_as_space() -> None:
     space = ConfigurationSpace({"x": (0.0, 1.0), "mode": ["a", "b"]})
     scenario = Scenario(target="module:function", space=space, cutoff=1.0)
     assert set(scenario.space.names) == {"x", "mode"}
+
+
+def test_a_conditional_parameter_cannot_stand_in_the_target(folder: Path) -> None:
+    (folder / "parameters.pcs").write_text("mode categorical {a, b} [a]\nx real [0, 1] [0.5]\nx | mode == a\n")
+    with pytest.raises(ScenarioError, match="not always active"):
+        load(folder, BASIC.replace('"{params}"', '"{config.x}"'))

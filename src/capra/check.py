@@ -54,6 +54,8 @@ def _target(scenario: Scenario) -> Finding:
             hint = "it must lie beside the scenario or on PYTHONPATH"
             raise TargetError(f"the module {module!r} of the target cannot be found", hint=hint)
         return Finding("ok", "target", f"Python function {target}")
+    if isinstance(scenario.verifier, tuple):
+        find_program(scenario.verifier[0], scenario)
     return Finding("ok", "target", f"{find_program(target[0], scenario)} ({scenario.dialect} dialect)")
 
 
@@ -96,8 +98,8 @@ def _time(scenario: Scenario) -> Iterator[Finding]:
     budget = scenario.budget
     yield Finding("ok", "objective", f"{scenario.objective}, unit {scenario.unit}, cutoff {scenario.cutoff:g}")
     if math.isinf(min(budget.cpu, budget.wall, budget.runs)):
-        yield Finding("warning", "budget", "no budget is set; `capra tune` will ask for one")
-    elif budget.cpu / scenario.cutoff < FEW_RUNS:
+        yield Finding("warning", "budget", "no budget is set: `capra tune` needs one")
+    elif math.isfinite(scenario.cutoff) and budget.cpu / scenario.cutoff < FEW_RUNS:
         runs = budget.cpu / scenario.cutoff
         text = f"pays for {runs:.0f} runs of full length; with luck most are shorter, but a smaller cutoff would help"
         yield Finding("warning", "budget", text)

@@ -1,10 +1,11 @@
 """The command line: parse, call, print.
 
-Exit codes: 0 done, 1 refused (a check found something), 2 bad input, 3 the target cannot be run, 130 interrupted.
+Exit codes: 0 done, 2 bad input, 3 the target cannot be run or does not behave, 130 interrupted.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import signal
 import sys
@@ -23,6 +24,7 @@ from capra.convert import convert as convert_file
 from capra.convert import write_atomically
 from capra.errors import CapraError, InputError
 from capra.formats.plain import plain
+from capra.formats.quantities import duration, positive_number
 from capra.formats.template import commented_scenario
 from capra.overview import (
     command_of,
@@ -65,11 +67,17 @@ def main() -> None:
     except CapraError as error:
         _print_error(error)
         raise SystemExit(error.exit_code) from None
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise SystemExit(0) from None
+        sys.stderr.write(f"error: {error.strerror}: {error.filename or 'output'}\n")
+        raise SystemExit(2) from None
 
 
 def _print_error(error: CapraError) -> None:
     if "--json" in sys.argv:
-        facts = {key: value for key, value in vars(error).items() if key not in ("message", "hint") and value is not None}
+        skipped = ("message", "hint")
+        facts = {k: v for k, v in vars(error).items() if k not in skipped and k[0] != "_" and v is not None}
         document = {"error": {"kind": type(error).__name__, "message": error.message, "hint": error.hint, **facts}}
         sys.stdout.write(json.dumps(document, default=str) + "\n")
     else:
@@ -156,9 +164,18 @@ def _tidy(answers: dict[str, Any]) -> dict[str, Any]:
     import shlex
 
     target = answers["target"]
-    words = shlex.split(target) if isinstance(target, str) else list(target)
+    try:
+        words = shlex.split(target) if isinstance(target, str) else list(target)
+        cutoff = positive_number(float(answers["cutoff"]), "a cutoff")
+        duration(answers["budget"]["cpu"])
+    except ValueError as error:
+        raise InputError(f"cannot use that answer: {error}") from None
+    if len(words) == 1 and " " in words[0]:
+        raise InputError(
+            "give each argument of the command in a --target of its own", hint="--target solver --target {instance}"
+        )
     is_function = len(words) == 1 and ":" in words[0] and "/" not in words[0]
-    return answers | {"target": words[0] if is_function else words, "cutoff": float(answers["cutoff"])}
+    return answers | {"target": words[0] if is_function else words, "cutoff": cutoff}
 
 
 @app.command()
@@ -225,7 +242,10 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Print the resolved scenario; or one configuration of a tuning with all its runs."""
-    document = Scenario.load(what).to_dict() if config is None else configuration_of(what, config)
+    if config is not None:
+        document = configuration_of(what, config)
+    else:
+        document = (load_scenario(what) if what.is_dir() else Scenario.load(what)).to_dict()
     if as_json:
         _print_json(document)
         return

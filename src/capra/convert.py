@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
-from capra.errors import CapraError, InputError
+from capra.errors import InputError, ScenarioError
 from capra.formats.scenarios import SCENARIO_FORMATS, read_options, write_options
-from capra.formats.text import read_text
+from capra.formats.text import read_text, strip_comment
+from capra.scenario import Scenario
 from capra.space.files import SPACE_FORMATS, read_space, space_format
 
 __all__ = ["convert", "write_atomically"]
 
+_ASSIGNMENT = re.compile(r"\s*[A-Za-z][\w.-]*\s*(?:=|<-)\s*[^=]")
+_GLOB = re.compile(r"[*?\[]")
 _PATHS = ("space", "instances", "test_instances", "features", "configurations", "initial", "directory")
 
 
@@ -32,17 +36,13 @@ def convert(source: Path, destination: Path, kind: str | None = None, *, force: 
 
 
 def _is_scenario(source: Path) -> bool:
-    """Scenario files are TOML, or lines that assign; every space file parses as a space."""
+    """Scenario files are TOML, or lines that assign; parameter files declare."""
     if source.suffix.lower() == ".toml":
         return True
     if source.suffix.lower() in (".pcs", ".json"):
         return False
-    read_text(source)
-    try:
-        read_options(source)
-    except CapraError:
-        return False
-    return True
+    lines = [line for line in read_text(source).splitlines() if strip_comment(line).strip()]
+    return sum(bool(_ASSIGNMENT.match(line)) for line in lines) * 2 > len(lines)
 
 
 def _convert_space(source: Path, destination: Path, kind: str | None) -> list[str]:
@@ -66,11 +66,41 @@ def _convert_scenario(source: Path, destination: Path, kind: str | None) -> list
         raise InputError(f"{source} is a scenario; {kind} is a parameter file format")
     options = dict(draft.options)
     notes = list(draft.notes)
+    if not _same_folder(source, destination):
+        _move(options, draft.bases, destination.parent, notes)
+    text = write_options(options, kind)
+    write_atomically(destination, text)
+    notes += _lost_on_the_way(source, destination)
+    return notes
+
+
+def _same_folder(source: Path, destination: Path) -> bool:
+    return source.resolve().parent == destination.resolve().parent and source.suffix.lower() == ".toml"
+
+
+def _move(options: dict[str, Any], bases: tuple[Path, ...], folder: Path, notes: list[str]) -> None:
+    """Rewrite relative paths as seen from the new scenario's folder."""
     for key in _PATHS:
         if isinstance(options.get(key), str):
-            options[key] = _relocate(options[key], draft.bases, destination.parent, key, notes)
-    write_atomically(destination, write_options(options, kind))
-    return notes
+            options[key] = _relocate(options[key], bases, folder, key, notes)
+        elif isinstance(options.get(key), list) and key.endswith("instances"):
+            options[key] = [_relocate(name, bases, folder, key, notes) for name in options[key]]
+    for key in ("target", "verifier"):
+        if isinstance(options.get(key), list):
+            options[key] = [_relocate(word, bases, folder, key, []) if "/" in word else word for word in options[key]]
+
+
+def _lost_on_the_way(source: Path, destination: Path) -> list[str]:
+    """What no longer loads although the source does: files that list others by relative path, modules beside it."""
+    try:
+        Scenario.load(source)
+    except InputError:
+        return []
+    try:
+        Scenario.load(destination)
+    except ScenarioError as error:
+        return [f"the written scenario does not load here: {error}"]
+    return []
 
 
 def _scenario_kind(destination: Path, options: dict[str, Any]) -> str:
@@ -82,7 +112,13 @@ def _scenario_kind(destination: Path, options: dict[str, Any]) -> str:
 
 
 def _relocate(value: str, bases: tuple[Path, ...], folder: Path, key: str, notes: list[str]) -> str:
-    """The same file, as seen from the new scenario's folder."""
+    """The same file, as seen from the new scenario's folder; of a pattern, the part before its first wildcard."""
+    if Path(value).is_absolute():
+        return value
+    if wildcard := _GLOB.search(value):
+        start = value[: wildcard.start()].rpartition("/")[0]
+        moved = _relocate(start or ".", bases, folder, key, notes)
+        return f"{moved}/{value[len(start) :].lstrip('/')}"
     for base in bases:
         if (base / value).exists():
             return os.path.relpath((base / value).resolve(), folder.resolve())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shlex
 from collections.abc import Callable, Mapping
@@ -32,7 +33,7 @@ __all__ = [
 def open_run(run: Path) -> Store:
     """The store of a tuning's folder, for reading."""
     path = run if run.is_file() else run / STORE
-    if not path.exists():
+    if not path.is_file() or path.open("rb").read(16) != b"SQLite format 3\0":
         raise InputError(f"{run} holds no tuning", hint="give the folder that was given to `capra tune --out`")
     return Store.read(path)
 
@@ -55,7 +56,7 @@ def load_history(run: Path, scenario: Scenario) -> tuple[History, list[Milestone
 def command_of(scenario: Scenario, config: Mapping[str, Value]) -> str:
     """The configuration as a command line to copy; instance and seed are left for the user to fill in."""
     if not isinstance(scenario.target, tuple):
-        return repr(dict(config))
+        return json.dumps(dict(config))
     if scenario.dialect == "native":
         tokens = scenario.renderer.tokens(config)
         words = [token for word in scenario.target for token in (tokens if word == "{params}" else [word])]

@@ -39,11 +39,10 @@ class Rehearsed:
     command: str
 
 
-def rehearse(
-    scenario: Scenario, *, workers: int = 1, seed: int = 1, told: Callable[[Rehearsed], None] = lambda _: None
-) -> list[Rehearsed]:
+def rehearse(scenario: Scenario, *, workers: int = 1, told: Callable[[Rehearsed], None] = lambda _: None) -> list[Rehearsed]:
     """Make the runs; ``told`` hears of each as it ends."""
     target = make_target(scenario)
+    seed = scenario.seeds[0] if scenario.seeds else 0 if scenario.deterministic else 1
     done: list[Rehearsed] = []
     with LocalEngine(scenario, workers, target=target) as engine:
 
@@ -53,7 +52,7 @@ def rehearse(
                 told(done[-1])
 
         instances: list[str | None] = [instance.name for instance in scenario.instances[:INSTANCES]] or [None]
-        default = scenario.space.default
+        default = scenario.default
         run([("default", RunRequest(default, name, seed, scenario.cutoff)) for name in instances])
         if solved := [run for run in done if run.outcome.status is Status.SUCCESS]:
             run(_second_looks(solved))
@@ -101,7 +100,7 @@ def _run_all(engine: LocalEngine, purposes: list[tuple[str, RunRequest]]) -> Ite
 
 def findings_of(scenario: Scenario, done: list[Rehearsed]) -> list[Finding]:
     """What a user should know, "error" for what makes tuning pointless."""
-    found = [*_default_works(done), *_claims(scenario, done), *_crashes(done)]
+    found = [*_default_works(done), *_claims(scenario, done), *_unverified(done), *_crashes(done)]
     for run in done:
         if run.purpose == "same seed":
             first = next(other for other in done if other.request == run.request)
@@ -183,6 +182,14 @@ def _claims(scenario: Scenario, done: list[Rehearsed]) -> Iterator[Finding]:
 
 def _differ(measured: float, claimed: float) -> bool:
     return not math.isclose(measured, claimed, rel_tol=0.1, abs_tol=0.1)
+
+
+def _unverified(done: list[Rehearsed]) -> Iterator[Finding]:
+    """A verifier that cannot say anything protects nobody."""
+    for run in done:
+        if run.outcome.status is Status.SUCCESS and (run.outcome.reason or "").startswith("not verified"):
+            yield Finding("warning", "verifier", f"{run.outcome.reason}; to see it: {run.command}")
+            return
 
 
 def _crashes(done: list[Rehearsed]) -> Iterator[Finding]:

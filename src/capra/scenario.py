@@ -311,7 +311,7 @@ class Scenario:
         if self.instances_are_files:
             for instance in (*self.instances, *self.test_instances):
                 self.path_of(instance.name)
-        if both := {i.name for i in self.instances} & {i.name for i in self.test_instances}:
+        if both := self._places(self.instances) & self._places(self.test_instances):
             raise ScenarioError(
                 f"{min(both)} is a training and a test instance",
                 key="test_instances",
@@ -323,7 +323,13 @@ class Scenario:
                     near = did_you_mean(instance.name, self.features.rows)
                     raise ScenarioError(f"no row for the instance {instance.name}", key="features", hint=near)
 
+    def _places(self, instances: tuple[Instance, ...]) -> set[str]:
+        """What the instances really are: two spellings of a path are one file."""
+        return {self.path_of(instance.name) for instance in instances}
+
     def _check_time(self) -> None:
+        if self.wall_limit is not None and self.unit in ("cpu", "wall") and self.wall_limit < self.cutoff < math.inf:
+            raise ScenarioError(f"is less than the cutoff of {self.cutoff:g}", key="wall_limit", hint="lower the cutoff")
         if self.objective.kind == "runtime" and math.isinf(self.cutoff):
             raise ScenarioError("is missing", key="cutoff", hint="a runtime objective needs a bound on single runs")
         if self.budget.cpu < self.cutoff < math.inf:
@@ -333,8 +339,10 @@ class Scenario:
             )
 
     def _check_target(self, given: set[str]) -> None:
+        if self.output == OutputRules():
+            given = given - {"output"}
         if self.dialect != "native":
-            if extra := sorted(given & {"style", "arguments"}):
+            if extra := sorted(given & {"style", "arguments", "output"}):
                 raise ScenarioError(f"has no meaning in the dialect {self.dialect}, which fixes it", key=extra[0])
             return
         try:
@@ -342,7 +350,11 @@ class Scenario:
         except InputError as error:
             raise ScenarioError(str(error), key="arguments") from error
         if not isinstance(self.target, tuple):
+            if extra := sorted(given & {"style", "arguments", "output", "dialect"}):
+                raise ScenarioError("has no meaning for a Python function", key=extra[0])
             return
+        if "{value}" not in self.style:
+            raise ScenarioError("has no {value}", key="style")
         convert.check_placeholders(self.target, self.space)
         if self.instances and not any("{instance}" in token for token in self.target):
             raise ScenarioError("has no {instance}, yet there are instances", key="target")

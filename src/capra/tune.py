@@ -261,6 +261,8 @@ def tune(
 
 def resume(out: str | Path, scenario: Scenario | None = None, watch: Callable[[Tuning], None] = lambda _: None) -> Result:
     """Go on with the tuning in a folder. ``scenario`` is needed only where the stored one holds Python objects."""
+    if not (Path(out) / STORE).exists():
+        raise InputError(f"{out} holds no tuning", hint="give the folder that was given to `capra tune --out`")
     with Store.read(Path(out) / STORE) as store:
         meta = dict(store.meta)
     settings = dict(meta["settings"])
@@ -304,7 +306,9 @@ def open_store(
     for key in ("scenario", "settings"):
         if store.meta[key] != meta[key]:
             store.close()
-            raise InputError(f"{path} was made with another {key}", hint="choose another out, or resume it as it was")
+            differ = sorted(name for name in meta[key] if store.meta[key].get(name) != meta[key][name])
+            what = f"another {key} ({', '.join(differ)})"
+            raise InputError(f"{path} was made with {what}", hint="choose another out, or resume it as it was")
     return store
 
 

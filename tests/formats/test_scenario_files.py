@@ -97,6 +97,8 @@ def test_every_alias_means_its_key(folder: Path, alias: str) -> None:
         ("algo = 'unclosed", "quotation"),
         ("just_a_word", "key = value"),
         ("instance_seed_file = x.txt", "list the instances alone"),
+        ("runcount_limit = inf", "whole number"),
+        ("runcount_limit = nan", "whole number"),
         ("cutoff_time = 3; import os", "not a number"),
     ],
 )
@@ -155,6 +157,9 @@ def test_irace_without_bound_minimises_quality(folder: Path) -> None:
         ('targetCmdline = "{seed}"', "not supported"),
         ("maxTime = 3\nmaxTime = 4", "set twice"),
         ("maxTime", "'=' or '<-'"),
+        ('maxExperiments = "abc"', "whole number"),
+        ("maxExperiments = 1e999", "whole number"),
+        ('boundMax = 3\nboundPar = "x"', "whole number"),
     ],
 )
 def test_broken_irace_lines(folder: Path, line: str, words: str) -> None:
@@ -185,6 +190,8 @@ def test_scenarios_survive_the_way_through_toml(folder: Path, text: str, kind: s
     [
         ("aclib", {"verifier": "sat"}, "'verifier'"),
         ("aclib", {"dialect": "native"}, "wrapper"),
+        ("aclib", {"dialect": "aclib"}, "paramils"),
+        ("irace", {"dialect": "irace", "instances": "x/*.cnf"}, "pattern"),
         ("aclib", {"instances": ["a", "b"]}, "file for 'instances'"),
         ("irace", {"dialect": "native"}, "target-runner"),
         ("irace", {"dialect": "irace", "budget": {"wall": 5}}, "budget.wall"),

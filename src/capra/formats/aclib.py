@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from capra.errors import FormatError, InputError, ScenarioError, did_you_mean
 from capra.formats.scenarios import ScenarioDraft, refuse_rest
 from capra.formats.text import numbered_lines, strip_comment
 
-__all__ = ["ALIASES", "parse", "write"]
+__all__ = ["ALIASES", "parse", "whole", "write"]
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "algo": ("algo-exec", "algoExec"),
@@ -151,8 +152,7 @@ def _translate_one(key: str, value: str, found: Mapping[str, str], put: Any, dra
     elif key in _NUMBERS:
         put(_NUMBERS[key], key, _number(value))
     elif key in _BUDGETS:
-        number = _number(value)
-        table = {_BUDGETS[key]: int(number) if key == "runcount_limit" else number}
+        table = {_BUDGETS[key]: whole(value) if key == "runcount_limit" else _number(value)}
         put("budget", key, draft.options.get("budget", {}) | table)
     elif key == "algo":
         put("target", key, _split(value))
@@ -169,6 +169,17 @@ def _number(value: str) -> float:
         return float(value)
     except ValueError:
         raise InputError(f"{value!r} is not a number") from None
+
+
+def whole(value: object) -> int:
+    """A count, however it was written."""
+    try:
+        number = float(str(value))
+    except ValueError:
+        number = math.nan
+    if not number.is_integer():
+        raise InputError(f"{value!r} is not a whole number")
+    return int(number)
 
 
 def _flag(value: str) -> bool:
@@ -212,9 +223,9 @@ def write(options: Mapping[str, Any]) -> str:
         *_NUMBERS.values(),
     }
     refuse_rest(options, known, "an AClib scenario")
-    if options.get("dialect", "native") not in ("paramils", "aclib"):
+    if options.get("dialect", "native") != "paramils":
         raise InputError(
-            "an AClib scenario calls a wrapper: the dialect must be paramils or aclib",
+            "an AClib scenario calls a wrapper in the old way: the dialect must be paramils",
             hint="write a wrapper, or keep the scenario in TOML",
         )
     rows: dict[str, Any] = {"algo": shlex.join(options["target"])}

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from capra.errors import FormatError, InputError, did_you_mean
+from capra.formats.aclib import whole
 from capra.formats.scenarios import ScenarioDraft, refuse_rest
 from capra.formats.text import Scanner, numbered_lines
+from capra.runs import Objective
 
 __all__ = ["parse", "write"]
 
@@ -119,7 +121,10 @@ def _translate(found: Mapping[str, Any], lines: Mapping[str, int], draft: Scenar
             put(option, found[key], key)
     for role, option in (("train", "instances"), ("test", "test_instances")):
         _instances(role, option, found, lines, put, draft)
-    _objective(found, put)
+    try:
+        _objective(found, put)
+    except InputError as error:
+        raise FormatError(str(error), path=draft.path, line=lines.get("maxExperiments", lines.get("boundPar", 1))) from None
     if "deterministic" in found:
         put("deterministic", bool(found["deterministic"]), "deterministic")
 
@@ -143,11 +148,11 @@ def _objective(found: Mapping[str, Any], put: Any) -> None:
     if found.get("maxTime"):
         budget["cpu"] = found["maxTime"]
     if found.get("maxExperiments"):
-        budget["runs"] = int(found["maxExperiments"])
+        budget["runs"] = whole(found["maxExperiments"])
     if budget:
         put("budget", budget, "maxTime" if "cpu" in budget else "maxExperiments")
     timed = bool(found.get("boundMax"))
-    put("objective", f"par{int(found.get('boundPar', 1))}" if timed else "quality", "boundMax")
+    put("objective", f"par{whole(found.get('boundPar', 1))}" if timed else "quality", "boundMax")
 
 
 # --- and back ---
@@ -184,6 +189,8 @@ def write(options: Mapping[str, Any]) -> str:
 def _write_instances(role: str, option: str, source: Any, rows: dict[str, Any]) -> None:
     if not isinstance(source, str):
         raise InputError(f"an irace scenario names a file or folder for {option!r}")
+    if any(char in source for char in "*?["):
+        raise InputError(f"an irace scenario cannot say the pattern {source!r}", hint="list the instances in a file")
     is_file = Path(source).suffix != "" and not source.endswith("/")
     rows[f"{role}InstancesFile" if is_file else f"{role}InstancesDir"] = source
 
@@ -198,9 +205,9 @@ def _write_budget(options: Mapping[str, Any], rows: dict[str, Any]) -> None:
         rows["maxTime"] = duration(budget["cpu"])
     if "runs" in budget:
         rows["maxExperiments"] = budget["runs"]
-    objective = str(options.get("objective", "par10")).lower()
-    if objective != "quality":
-        rows["boundPar"] = int(objective.removeprefix("par") or 1)
+    objective = Objective.parse(str(options.get("objective", "par10")))
+    if objective.kind == "runtime":
+        rows["boundPar"] = int(objective.penalty)
 
 
 def _format(value: Any) -> str:

@@ -40,6 +40,8 @@ class Context:
 
     def find(self, path: str | Path) -> Path:
         """The existing file or folder that is meant."""
+        if not isinstance(path, str | Path):
+            raise InputError(f"expected a path, not {path!r}")
         for base in self.bases:
             if (base / path).exists():
                 return base / path
@@ -131,6 +133,9 @@ def check_placeholders(argv: Sequence[str], space: Space) -> None:
             if config is not None and config not in space.parameters:
                 hint = did_you_mean(config, space.names)
                 raise ScenarioError(f"unknown parameter in {{{word}}}", key="target", hint=hint)
+            if config in space.conditions:
+                hint = "let {params} and [arguments] render it"
+                raise ScenarioError(f"{{{word}}} is not always active", key="target", hint=hint)
             if config is None and word not in _PLACEHOLDERS:
                 hint = did_you_mean(word, _PLACEHOLDERS) or "known are {instance} {seed} {cutoff} {params} {config.NAME}"
                 raise ScenarioError(f"unknown placeholder {{{word}}}", key="target", hint=hint)

@@ -47,6 +47,8 @@ class CommandTarget:
         self.dialect = make_dialect(scenario.dialect, scenario.renderer, scenario.output)
         self.judge = Judge(scenario.cutoff, scenario.unit, scenario.objective.kind == "quality")
         self._argv = (find_program(scenario.target[0], scenario), *scenario.target[1:])
+        if isinstance(scenario.verifier, tuple):
+            find_program(scenario.verifier[0], scenario)
         self._instances = {i.name: i for i in (*scenario.instances, *scenario.test_instances)}
         self._numbers = {name: i for i, name in enumerate(self._instances, start=1)}
         self._configs: dict[Configuration, int] = {}
