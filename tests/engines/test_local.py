@@ -494,9 +494,9 @@ def test_verifier_command(
 
 
 def test_verifier_that_is_not_there(once: Callable[..., Outcome], cnf: Path) -> None:
-    outcome = once(**sat("echo s SATISFIABLE", verifier=["./no-such-checker", "{output}"], base=cnf))
-    assert outcome.status is Status.SUCCESS
-    assert "not verified" in str(outcome.reason)
+    """A verifier that protects nobody is refused before the first run."""
+    with pytest.raises(TargetError, match="no-such-checker"):
+        once(**sat("echo s SATISFIABLE", verifier=["./no-such-checker", "{output}"], base=cnf))
 
 
 def test_only_answers_are_verified(once: Callable[..., Outcome], cnf: Path) -> None:

@@ -269,12 +269,15 @@ class Store(Reader):
 
 
 def _outcome_row(position: int, lease: Lease, outcome: Outcome, finished: float) -> tuple[Any, ...]:
-    promise, told = rows.lease_row(lease), (*rows.outcome_row(outcome), float(finished))
+    promise, told = (
+        rows.lease_row(lease),
+        (*rows.outcome_row(outcome), float(finished) + 0.0),
+    )  # SQLite knows no negative zero
     return position, lease.assignment, lease.attempt, *told, rows.digest((position, *promise, *told))
 
 
 def _loss_row(lease: Lease, outcome: Outcome, finished: float) -> tuple[Any, ...]:
-    row = (lease.assignment, lease.attempt, *rows.outcome_row(outcome), float(finished))
+    row = (lease.assignment, lease.attempt, *rows.outcome_row(outcome), float(finished) + 0.0)
     return *row, rows.digest(row)
 
 
