@@ -12,11 +12,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import capra
 from capra.budget import Meter
-from capra.engines import Engine, LocalEngine, SimulatedEngine, Ticket, simulated_target
 from capra.errors import InputError, StoreFull, TargetError, did_you_mean
 from capra.formats.plain import plain
 from capra.runs import Configuration, History, Outcome, Run, Status, Value
@@ -25,6 +24,9 @@ from capra.scenario import Scenario
 from capra.strategies import Context, Strategy, make_strategy
 
 __all__ = ["Milestone", "Result", "Tuning", "resume", "tune"]
+
+if TYPE_CHECKING:
+    from capra.engines import Engine, Ticket
 
 T = TypeVar("T")
 
@@ -323,6 +325,8 @@ def _is_plain(given: Any) -> bool:
 
 def make_engine(scenario: Scenario, name: str, workers: int) -> Engine:
     """The engine of that name."""
+    from capra.engines import LocalEngine, SimulatedEngine, simulated_target  # `import capra` stays quick
+
     if name not in ENGINES:
         raise InputError(f"unknown engine {name!r}", hint=did_you_mean(name, ENGINES) or "one of " + ", ".join(ENGINES))
     if name == "simulated":
