@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections import deque
@@ -75,8 +76,11 @@ class LiveConsole:
 def _facts(tuning: Tuning) -> list[tuple[str, str]]:
     history, meter = tuning.history, tuning.meter
     wall = _clock(meter.wall(tuning.engine.clock))
-    spent = f"{meter.spent(history):.4g} of {meter.budget.cpu:g} {tuning.scenario.unit}, {wall} on the clock"
-    counts = ", ".join(f"{n} {status.lower()}" for status, n in history.statuses.items() if n)
+    limit = f" of {meter.budget.cpu:g}" if math.isfinite(meter.budget.cpu) else ""
+    spent = f"{meter.spent(history):.4g}{limit} {tuning.scenario.unit}, {wall} on the clock"
+    counts = (
+        "none yet" if not len(history) else ", ".join(f"{n} {status.lower()}" for status, n in history.statuses.items() if n)
+    )
     facts = [("budget", spent), ("runs", f"{len(history)} ({counts}), {len(tuning.under_way)} under way")]
     if tuning.strategy.incumbent is not None:
         facts.append(("incumbent", escape(_incumbent(tuning))))
