@@ -19,7 +19,7 @@ from capra.budget import Meter
 from capra.errors import InputError, StoreFull, TargetError, did_you_mean
 from capra.formats.plain import plain
 from capra.runs import Configuration, History, Outcome, Run, Status, Value
-from capra.runs.store import Durability, Lease, Store, free_space
+from capra.runs.place import free_space
 from capra.scenario import Scenario
 from capra.strategies import Context, Strategy, make_strategy
 
@@ -27,6 +27,7 @@ __all__ = ["Milestone", "Result", "Tuning", "resume", "tune"]
 
 if TYPE_CHECKING:
     from capra.engines import Engine, Ticket
+    from capra.runs.store import Durability, Lease, Store
 
 T = TypeVar("T")
 
@@ -263,6 +264,8 @@ def tune(
 
 def resume(out: str | Path, scenario: Scenario | None = None, watch: Callable[[Tuning], None] = lambda _: None) -> Result:
     """Go on with the tuning in a folder. ``scenario`` is needed only where the stored one holds Python objects."""
+    from capra.runs.store import Store
+
     if not (Path(out) / STORE).exists():
         raise InputError(f"{out} holds no tuning", hint="give the folder that was given to `capra tune --out`")
     with Store.read(Path(out) / STORE) as store:
@@ -287,6 +290,8 @@ def open_store(
     durability: Durability | None = None,
 ) -> Store:
     """The store in a folder, made or resumed; in memory where nothing is to be kept."""
+    from capra.runs.store import Store  # like the engines: `import capra` stays quick
+
     simulated = settings["engine"] == "simulated"
     if out is None and simulated:
         return Store.create(None, {}, durability="memory")

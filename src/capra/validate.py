@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,11 +14,13 @@ from capra.analysis.statistics import bootstrap_interval, paired_permutation_tes
 from capra.budget import Meter
 from capra.errors import InputError
 from capra.runs import Configuration, History, RunRequest, Status, Value
-from capra.runs.store import Store
 from capra.scenario import Budget, Scenario
 from capra.strategies.base import Context
 from capra.strategies.listed import Listed
 from capra.tune import Tuning, make_engine, open_store
+
+if TYPE_CHECKING:
+    from capra.runs.store import Store
 
 __all__ = ["Validated", "validate"]
 

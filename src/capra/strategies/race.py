@@ -90,8 +90,8 @@ class Race:
     def incumbent_pairs(self) -> int:
         """How many pairs the incumbent should have now: one to begin with, and one more before each challenger.
 
-        Deviates from SMAC's intensify in one point: the incumbent's runs may not take more time than all challengers' runs.
-        While the incumbent is bad its runs are the dearest of all, and teach the least (benchmarks/capping.py).
+        Deviates from SMAC's intensify in one point: the incumbent's runs may not take more time than all challengers' runs,
+        because those of a bad incumbent are the dearest of all. Whether that pays is not settled (docs/architecture.md).
         """
         if self._incumbent_time > self._challenger_time:
             return max(1, len(self.history.record(self.incumbent or self._first).costs))
