@@ -8,7 +8,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+hypothesis.settings.register_profile("repeatable", derandomize=True)  # a red build is the change's fault, never the dice's
+hypothesis.settings.register_profile("explore")  # HYPOTHESIS_PROFILE=explore: new examples every time
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 

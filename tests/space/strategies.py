@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
@@ -177,9 +178,16 @@ def spaces(draw: st.DrawFn, limits: Limits = EVERYTHING, most: int = 6) -> Space
     shuffled = draw(st.permutations(declared))
     forbidden: list[Expression] = []
     for clause in draw(st.lists(clauses(declared, limits), max_size=3)):
-        try:
-            Space(shuffled, active_if, [*forbidden, clause])
-        except SpaceError:
-            continue
-        forbidden.append(clause)
+        if _leaves_room(shuffled, active_if, [*forbidden, clause]):
+            forbidden.append(clause)
     return Space(shuffled, active_if, forbidden)
+
+
+def _leaves_room(declared: list[Parameter], active_if: dict[str, Expression], forbidden: list[Expression]) -> bool:
+    """Whether the default and at least one in fifty samples stay legal, so that sampling has something to find."""
+    try:
+        space = Space(declared, active_if, forbidden)
+    except SpaceError:
+        return False
+    rows = space.spread(np.random.default_rng(0).random((200, len(space))))
+    return bool(np.mean(space.forbidden_rows(rows)) <= 0.98)
