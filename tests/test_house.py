@@ -16,7 +16,7 @@ LAYERS = {
     # part: the parts of ours it may import
     "errors": set(),
     "runs": {"errors"},
-    "models": {"errors"},
+    "models": {"errors", "_kernels"},
     "space": {"errors", "runs", "space", "formats", "_kernels"},
     "formats": {"errors", "runs", "space", "formats", "scenario"},
     "scenario": {"errors", "runs", "space", "formats"},

@@ -6,7 +6,8 @@
     ├── InputError              what the user gave cannot be used             exit code 2
     │   ├── FormatError         a file: knows its path, line and column
     │   ├── SpaceError          a space, or a configuration of it, that contradicts itself
-    │   └── ScenarioError       a scenario option: knows its key
+    │   ├── ScenarioError       a scenario option: knows its key
+    │   └── ModelError          data or settings that a model cannot take
     ├── StoreError              a store that is busy, damaged, or not a store exit code 2
     │   └── StoreFull           no space left: repeat the same call when there is some
     └── TargetError             the target cannot be run as described         exit code 3
@@ -25,6 +26,7 @@ __all__ = [
     "CapraError",
     "FormatError",
     "InputError",
+    "ModelError",
     "ScenarioError",
     "SpaceError",
     "StoreError",
@@ -108,6 +110,10 @@ class ScenarioError(InputError):
         place = ":".join(str(part) for part in (self.path, self.line) if part is not None)
         key = f"{self.key}: " if self.key else ""
         return f"{place + ': ' if place else ''}{key}{super().__str__()}"
+
+
+class ModelError(InputError):
+    """Data or settings that a model cannot take: shapes, categories out of range, NaN or infinite targets."""
 
 
 class StoreError(CapraError):
