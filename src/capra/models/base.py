@@ -19,8 +19,8 @@ Types = NDArray[np.int64]
 class Surrogate(Protocol):
     """Regression of a logarithm on configurations (and instances) that understands "at least".
 
-    ``X`` is (n, d): numeric entries in [0, 1], categories as their index, NaN = inactive. ``y`` is (n,), log10 of a cost or a
-    time; where ``censored`` is true the true value is at least ``y``. Means and deviations are those of log10.
+    ``X`` is (n, d): numeric entries in [0, 1], categories as their index, NaN = inactive. ``y`` is (n,), log10 of a cost or
+    a time; where ``censored`` is true the true value is at least ``y``. Means and deviations are those of log10.
     """
 
     def fit(self, X: ArrayLike, y: ArrayLike, censored: ArrayLike | None = None) -> Self:
