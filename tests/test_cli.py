@@ -278,6 +278,35 @@ def test_tune_status_resume_and_validate(tuned: Path) -> None:
     assert all(row["runs"] == 4 for row in rows)
 
 
+@pytest.mark.parametrize(("kind", "name"), [("jsonl", "runs.jsonl"), ("csv", "runs.csv"), ("smac", "runhistory.json")])
+def test_runs_leave_and_come_back(tuned: Path, kind: str, name: str) -> None:
+    file, copy = tuned / name, tuned.parent / "copy"
+    assert capra("export", tuned, file, "--to", kind).returncode == 0
+    done = capra("import", file, "--scenario", tuned.parent / "scenario.toml", "--out", copy, "--json")
+    assert done.returncode == 0, done.stderr
+    status, original = (json.loads(capra("status", run, "--json").stdout) for run in (copy, tuned))
+    assert status["runs"] == json.loads(done.stdout)["runs"]
+    assert status["incumbent"]["mode"] == "fast"
+    assert status["default_cost"] == pytest.approx(original["default_cost"])
+    assert "imported runs" in capra("resume", copy).stderr
+
+
+def test_runs_of_another_scenario_are_refused_and_nothing_is_left(tuned: Path) -> None:
+    capra("export", tuned, tuned / "runs.jsonl")
+    other = tuned.parent / "other.toml"
+    (tuned.parent / "other.pcs").write_text("beta real [0, 1] [0.5]\n")
+    other.write_text(
+        TUNED.replace("parameters.pcs", "other.pcs")
+        .replace("alpha", "beta")
+        .replace(', mode = ""', "")
+        .replace("config.mode", "config.beta")
+    )
+    done = capra("import", tuned / "runs.jsonl", "--scenario", other, "--out", tuned.parent / "copy")
+    assert done.returncode == 2
+    assert "run 1 is not of this scenario's space" in done.stderr
+    assert not (tuned.parent / "copy").exists()
+
+
 def test_a_folder_without_a_tuning(tmp_path: Path) -> None:
     done = capra("status", tmp_path)
     assert done.returncode == 2

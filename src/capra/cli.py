@@ -26,6 +26,7 @@ from capra.errors import CapraError, InputError
 from capra.formats.plain import plain
 from capra.formats.quantities import duration, positive_number
 from capra.formats.template import commented_scenario
+from capra.intake import import_folder, kind_of
 from capra.overview import (
     command_of,
     configuration_of,
@@ -376,6 +377,24 @@ def export(
         _print_json({"written": str(out)})
     else:
         _say(f"wrote {escape(str(out))}")
+
+
+@app.command("import")
+def import_(
+    path: Annotated[Path, typer.Argument(help="The file (for aslib: the folder) with the runs.", metavar="FILE")],
+    scenario: Annotated[Path, typer.Option(help="The scenario that the runs were made for.")],
+    out: Annotated[Path, typer.Option(help="The folder to make.")],
+    kind: Annotated[
+        str | None, typer.Option("--from", help="jsonl, csv, smac (runhistory.json) or aslib; else told by the name.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a tuning's folder of runs that were made elsewhere: to look at, validate or export."""
+    count = import_folder(path, kind or kind_of(path), Scenario.load(scenario), out)
+    if as_json:
+        _print_json({"run": str(out), "runs": count})
+    else:
+        _say(f"took over {count:,} runs; next: capra status {escape(str(out))}")
 
 
 @app.command()

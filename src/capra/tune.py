@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import capra
 from capra.budget import Meter
@@ -41,8 +41,7 @@ LOST_IN_A_ROW = 5
 ENGINES = ("local", "simulated")
 
 
-@dataclass(frozen=True, slots=True)
-class Milestone:
+class Milestone(NamedTuple):
     """A new incumbent: when (target time and wall time spent), which, and its estimated cost then."""
 
     spent: float
@@ -271,6 +270,8 @@ def resume(out: str | Path, scenario: Scenario | None = None, watch: Callable[[T
     with Store.read(Path(out) / STORE) as store:
         meta = dict(store.meta)
     settings = dict(meta["settings"])
+    if settings["strategy"] == "import":
+        raise InputError(f"{out} holds imported runs, which nobody can go on with", hint="start a tuning of its own")
     return tune(scenario or stored_scenario(meta), out=out, watch=watch, **settings.pop("options"), **settings)
 
 

@@ -111,6 +111,11 @@ class History:
         pairs = list(self.record(other).costs)
         return bool(pairs) and self.total(one, pairs) <= self.record(other).total
 
+    def best(self) -> Configuration | None:
+        """The configuration with the most pairs, and among those the lowest mean cost; never one that answered wrongly."""
+        sound = [(config, record) for config, record in self._records.items() if record.costs and not record.wrong]
+        return min(sound, key=lambda known: (-len(known[1].costs), known[1].mean), default=(None, None))[0]
+
     def cells(self) -> Iterator[tuple[Configuration, Pair, float, bool]]:
         """One row per cell for a model of cost: (configuration, pair, cost or bound, censored)."""
         for config, record in self._records.items():

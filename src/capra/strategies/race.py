@@ -300,11 +300,9 @@ class Race:
 
     def _dethrone(self) -> None:
         """The incumbent's answer was refuted: the best of the rest takes over, most pairs first."""
-        records = {config: self.history.record(config) for config in self.history.configurations}
-        sound = [config for config, record in records.items() if record.costs and not record.wrong]
-        if not sound:
+        best = self.history.best()
+        if best is None:
             self.incumbent = None
             return
-        best = min(sound, key=lambda config: (-len(records[config].costs), records[config].mean))
         self._racing.pop(best, None)
         self._crown(best)
