@@ -276,6 +276,18 @@ def test_tune_status_resume_and_validate(tuned: Path) -> None:
     assert [row["name"] for row in rows] == ["default", "incumbent"]
     assert rows[1]["cost"] < rows[0]["cost"]
     assert all(row["runs"] == 4 for row in rows)
+    curve = capra("validate", tuned, "--seeds", "2", "--workers", "2", "--trajectory").stdout
+    assert any(line.startswith("default   ") and set("●◉") & set(line) for line in curve.splitlines())
+
+
+def test_options_of_the_strategy(tuned: Path) -> None:
+    scenario = tuned.parent / "scenario.toml"
+    done = capra("tune", scenario, "--out", tuned.parent / "audited", "--set", "audit=1.0", "--set", "max_runs=5", "--json")
+    assert done.returncode == 0, done.stderr
+    status = json.loads(capra("status", tuned.parent / "audited", "--json").stdout)
+    assert status["audited_rejections"]["checked"] > 0
+    assert status["pairs"] <= 5
+    assert "max_rums" in capra("tune", scenario, "--out", tuned.parent / "no", "--set", "max_rums=5").stderr
 
 
 @pytest.mark.parametrize(("kind", "name"), [("jsonl", "runs.jsonl"), ("csv", "runs.csv"), ("smac", "runhistory.json")])

@@ -9,6 +9,7 @@ import errno
 import json
 import signal
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -39,6 +40,7 @@ from capra.overview import (
 )
 from capra.rehearse import Rehearsed, findings_of, rehearse
 from capra.report.console import LiveConsole
+from capra.report.curve import overtuning_curve
 from capra.runs import Configuration
 from capra.runs.exchange import export_store
 from capra.scenario import Scenario
@@ -293,15 +295,29 @@ def tune(
         float, typer.Option(help="Capping: how much longer than the incumbent a challenger may take.", min=1.0)
     ] = 1.3,
     capping: Annotated[bool, typer.Option(help="Stop runs that are provably too long.")] = True,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Another option of the strategy, NAME=VALUE: --set audit=0.05")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find a faster configuration. Ctrl-C stops it and says how to go on."""
     loaded = Scenario.load(scenario)
-    options: dict[str, Any] = {"slack": slack, "capping": capping}
+    options = {"slack": slack, "capping": capping} | dict(_setting(text) for text in settings or [])
     result = _watched(
         lambda watch: run_tuning(loaded, strategy, seed=seed, workers=workers, out=out, watch=watch, **options), out, as_json
     )
     _print_result(loaded, result, as_json)
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """NAME=VALUE, the value as in TOML; text needs no quotes."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise InputError(f"--set {text} is not NAME=VALUE")
+    try:
+        return name, tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return name, value
 
 
 @app.command()
@@ -415,9 +431,15 @@ def validate(
         low, high = row["interval"]
         _say(
             f"{row['name']}: test cost {row['cost']:.4g} [{low:.4g}, {high:.4g}], solved {row['solved']} of {row['runs']}"
-            f"{p_value}; training cost {row['training_cost']:.4g}"
+            f"{p_value}; training cost {_number(row['training_cost'])}"
         )
+    for line in overtuning_curve(rows) if trajectory else []:
+        _say(line)
     _say(verdict_of(rows))
+
+
+def _number(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.4g}"
 
 
 def _watched_validation(run: Path, seeds: int, workers: int, *, trajectory: bool, as_json: bool) -> list[dict[str, Any]]:

@@ -85,6 +85,7 @@ def status_of(run: Path) -> dict[str, Any]:
     with open_run(run) as store:
         spent = store.notes.get("spent", {})
         under_way = len(store.open_leases())
+        audits = [data["wrong"] for _, _, _, data in store.decisions("audit")]
     incumbent = trajectory[-1].config if trajectory else None
     record = history.record(incumbent) if incumbent else None
     return {
@@ -100,6 +101,7 @@ def status_of(run: Path) -> dict[str, Any]:
         "cost": plain(record.mean) if record else None,
         "pairs": len(record.costs) if record else 0,
         "default_cost": plain(history.record(scenario.default).mean),
+        "audited_rejections": {"checked": len(audits), "wrong": sum(audits)} if audits else None,
         "command": command_of(scenario, incumbent) if incumbent else None,
     }
 
@@ -161,10 +163,11 @@ def validate_run(
     unique = {config: name for name, config in reversed(named.items())}
     configs = [config for config in dict.fromkeys(named.values())]
     results = validate(scenario, configs, seeds=seeds, workers=workers, out=run, watch=watch)
-    return [_row(unique[result.config], result, history) for result in results]
+    since = {milestone.config: milestone for milestone in reversed(found)}
+    return [_row(unique[result.config], result, history, since.get(result.config)) for result in results]
 
 
-def _row(name: str, result: Validated, history: History) -> dict[str, Any]:
+def _row(name: str, result: Validated, history: History, since: Milestone | None) -> dict[str, Any]:
     training = history.record(result.config).mean
     return {
         "name": name,
@@ -175,6 +178,8 @@ def _row(name: str, result: Validated, history: History) -> dict[str, Any]:
         "runs": result.runs,
         "p_value": result.p_value,
         "training_cost": None if math.isinf(training) else training,
+        "incumbent_since": since.spent if since else None,
+        "training_cost_then": since.cost if since else None,
     }
 
 

@@ -83,5 +83,7 @@ class Audit:
 
     def _close(self, number: int, case: _Case, history: History) -> None:
         del self._cases[number]
+        wrong = history.total(case.config, case.pairs) < history.total(case.incumbent, case.pairs)
         self.checked += 1
-        self.wrong += history.total(case.config, case.pairs) < history.total(case.incumbent, case.pairs)
+        self.wrong += wrong
+        self._context.record("audit", str(number), {"config": case.config.id, "wrong": wrong})
