@@ -33,6 +33,7 @@ __all__ = [
     "StoreFull",
     "TargetError",
     "did_you_mean",
+    "shown",
 ]
 
 
@@ -145,3 +146,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
         return None
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f"did you mean {near[0]!r}?" if near else None
+
+
+def shown(value: object) -> str:
+    """A value in a message: short, on one line, whatever it holds."""
+    text = repr(value[:100] if isinstance(value, str) else value)
+    return text if len(text) <= 80 else text[:77] + "..."

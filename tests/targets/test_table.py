@@ -150,3 +150,12 @@ def test_not_in_the_table() -> None:
     ):
         with pytest.raises(InputError, match="not in the table"):
             table().run(unknown)
+
+
+def test_a_shorter_cutoff_is_what_would_have_been_recorded() -> None:
+    table = Table([[1.0, 5.0]], [[True, True]], [{"a": "x"}], ["i", "j"], cutoff=10.0)
+    target = table.scenario(cutoff=2.0).target
+    requests = [RunRequest(table.configs[0], name, 0, 2.0) for name in ("i", "j")]
+    assert [target.run(request).status for request in requests] == [Status.SUCCESS, Status.TIMEOUT]
+    with pytest.raises(InputError, match="cutoff of 10"):
+        table.scenario(cutoff=20.0)

@@ -33,14 +33,12 @@ class Features:
     rows: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
-def find_instances(source: str | Path | Sequence[str], bases: Sequence[Path]) -> tuple[Instance, ...]:
-    """The instances meant by a list of names, a folder, a glob pattern, or a file that lists them.
+def find_instances(source: str | Path, bases: Sequence[Path]) -> tuple[Instance, ...]:
+    """The instances meant by a folder, a glob pattern, or a file that lists them.
 
     A folder means the files directly in it. Names are as written (relative ones stay relative); order is as listed, or
     sorted for folders and globs. Relative sources are looked up in each of ``bases``.
     """
-    if not isinstance(source, str | Path):
-        return tuple(Instance(str(name)) for name in source)
     for base in bases:
         place = base / source
         if place.is_dir():

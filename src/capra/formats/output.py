@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from capra.errors import InputError, did_you_mean
+from capra.errors import InputError, did_you_mean, shown
 
 __all__ = ["OutputRules"]
 
@@ -46,34 +46,34 @@ def _codes(key: str, value: Any) -> tuple[int, ...]:
     whole = isinstance(value, list | tuple) and all(type(code) is int and 0 <= code <= 255 for code in value)
     if not whole or not value:
         raise InputError(
-            f"{key}: expected a list of exit codes from 0 to 255, not {_shown(value)}", hint="codes = [0, 10, 20]"
+            f"{key}: expected a list of exit codes from 0 to 255, not {shown(value)}", hint="codes = [0, 10, 20]"
         )
     return tuple(value)
 
 
 def _flag(key: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise InputError(f"{key}: expected true or false, not {_shown(value)}")
+        raise InputError(f"{key}: expected true or false, not {shown(value)}")
     return value
 
 
 def _pattern(key: str, value: Any) -> re.Pattern[str]:
     if not isinstance(value, str):
-        raise InputError(f"{key}: expected a regular expression, not {_shown(value)}")
+        raise InputError(f"{key}: expected a regular expression, not {shown(value)}")
     try:
         return re.compile(value)
     except re.error as error:
         at = "" if error.pos is None else f" at character {error.pos + 1}"
-        raise InputError(f"{key}: bad regular expression {_shown(value)}{at}: {error.msg}") from None
+        raise InputError(f"{key}: bad regular expression {shown(value)}{at}: {error.msg}") from None
     except (OverflowError, RecursionError):
-        raise InputError(f"{key}: the regular expression {_shown(value)} is too large") from None
+        raise InputError(f"{key}: the regular expression {shown(value)} is too large") from None
 
 
 def _capture(key: str, value: Any) -> re.Pattern[str]:
     pattern = _pattern(key, value)
     if pattern.groups != 1:
         hint = "put parentheses around the value, and write (?:…) for all others"
-        raise InputError(f"{key}: {_shown(value)} has {pattern.groups} groups, but exactly one is the value", hint=hint)
+        raise InputError(f"{key}: {shown(value)} has {pattern.groups} groups, but exactly one is the value", hint=hint)
     return pattern
 
 
@@ -85,9 +85,3 @@ _RULES: Mapping[str, Callable[[str, Any], Any]] = {
     "answer": _capture,
     "json": _flag,
 }
-
-
-def _shown(value: object) -> str:
-    """A value in an error message, cut short."""
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."

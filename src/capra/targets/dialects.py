@@ -26,7 +26,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Protocol
 
-from capra.errors import InputError, did_you_mean
+from capra.errors import InputError, did_you_mean, shown
 from capra.formats.output import OutputRules
 from capra.runs import Configuration
 from capra.space.arguments import Arguments, value_text
@@ -133,14 +133,6 @@ class _Nonsense(Exception):
     """The output cannot mean anything. Never leaves this module."""
 
 
-def _shown(value: object) -> str:
-    """A value in a message: short, on one line, whatever it holds."""
-    if isinstance(value, list | tuple | dict):
-        return f"a {type(value).__name__}"
-    text = repr(value[:100] if isinstance(value, str) else value)
-    return text if len(text) <= 80 else text[:77] + "..."
-
-
 def _answer(text: str | None) -> str | None:
     """An answer in normal form that can be stored and shown."""
     if text is None:
@@ -154,7 +146,7 @@ def _number(value: object, what: str, least: float = -math.inf) -> float:
     if isinstance(value, str) and len(value) <= 400 and _NUMBER.fullmatch(value.strip()):
         value = float(value)
     if not isinstance(value, float):
-        raise _Nonsense(f"{what} is {_shown(value)}, not a number")
+        raise _Nonsense(f"{what} is {shown(value)}, not a number")
     if not math.isfinite(value) or value < least:
         raise _Nonsense(f"{what} is {value!r}")
     return value + 0.0  # no -0.0
@@ -172,8 +164,8 @@ def _claim(word: object, misc: str = "") -> Reply:
     """The claim, answer and reason of a status word of any of the tools."""
     key = word.strip().upper() if isinstance(word, str) else ""
     if key not in _CLAIMS:
-        raise _Nonsense(f"unknown status {_shown(word)}")
-    said = f"the target says {key}" + (f": {_shown(misc)}" if misc.strip() else "")
+        raise _Nonsense(f"unknown status {shown(word)}")
+    said = f"the target says {key}" + (f": {shown(misc)}" if misc.strip() else "")
     return Reply(_CLAIMS[key], answer=_ANSWERS.get(key), reason=None if _CLAIMS[key] is Claim.SUCCESS else said)
 
 
@@ -232,7 +224,7 @@ def _comma_result(text: str, *, gps: bool) -> Reply:
     needed, at = (3, 2) if gps else (5, 3)
     words = text.split(",", needed)
     if len(words) < needed:
-        raise _Nonsense(f"a result line has at least {needed} fields, not {_shown(text)}")
+        raise _Nonsense(f"a result line has at least {needed} fields, not {shown(text)}")
     said = _claim(words[0], "".join(words[needed:]))
     return replace(said, time=_time(words[1]), quality=_set(_quality(words[at])))
 
@@ -240,7 +232,7 @@ def _comma_result(text: str, *, gps: bool) -> Reply:
 def _json_result(text: str) -> Reply:
     table = _object(text)
     if table is None:
-        raise _Nonsense(f"not JSON after 'Result': {_shown(text)}")
+        raise _Nonsense(f"not JSON after 'Result': {shown(text)}")
     misc = table.get("misc")
     said = _claim(table.get("status"), misc if isinstance(misc, str) else "")
     return replace(said, time=_time(table.get("runtime")), quality=_set(_quality(_first(table, "cost", "quality"))))
@@ -278,9 +270,7 @@ def _decimal(number: float) -> str:
 def _checked(argv: Sequence[str]) -> list[str]:
     for argument in argv:
         if any(char in argument for char in "\0\n\r"):
-            raise InputError(
-                f"an argument with a line break or NUL: {_shown(argument)}", hint="rename the instance or value"
-            )
+            raise InputError(f"an argument with a line break or NUL: {shown(argument)}", hint="rename the instance or value")
     return list(argv)
 
 
@@ -339,7 +329,7 @@ class _SMAC3:
         if "cost" not in said and reply.claim is Claim.SUCCESS:
             raise _Nonsense("success without a cost")
         if "," in said.get("cost", ""):
-            raise _Nonsense(f"one cost is needed, not several: {_shown(said['cost'])}")
+            raise _Nonsense(f"one cost is needed, not several: {shown(said['cost'])}")
         return replace(reply, time=_time(_first(said, "runtime", "cpu_time")), quality=_quality(said.get("cost")))
 
 
@@ -368,7 +358,7 @@ class _Irace:
         if not words:
             return _crashed("no output", exit_code)
         if len(words) > 2:
-            raise _Nonsense(f"'cost' or 'cost time' is expected, nothing else: {_shown(stdout)}")
+            raise _Nonsense(f"'cost' or 'cost time' is expected, nothing else: {shown(stdout)}")
         time = _time(words[1]) if len(words) == 2 else None
         if words[0].lower() in ("inf", "+inf", "infinity"):
             return Reply(Claim.REJECT, time, reason="the target rejects this configuration (Inf)")
@@ -456,7 +446,7 @@ def _read_json(stdout: str, exit_code: int | None) -> Reply:
     said = _claim(table.get("status", "SUCCESS"))
     answer = table.get("answer") if table.get("answer") is not None else said.answer
     if not isinstance(answer, str | None):
-        raise _Nonsense(f"answer is {_shown(answer)}, not text")
+        raise _Nonsense(f"answer is {shown(answer)}, not text")
     return replace(
         said,
         time=_time(_first(table, "time", "steps", "runtime")),

@@ -86,9 +86,15 @@ class Table:
         test: Sequence[str] = (),
         objective: str = "par10",
         budget: Mapping[str, Any] | None = None,
+        cutoff: float | None = None,
         **options: Any,
     ) -> Scenario:
-        """A scenario over this table: its configurations are the pool, ``train`` (all) and ``test`` its instances."""
+        """A scenario over this table: its configurations are the pool, ``train`` (all) and ``test`` its instances.
+
+        ``cutoff`` may be shorter than the one under which the times were recorded, never longer.
+        """
+        if cutoff is not None and cutoff != self.cutoff:
+            return self._cut(cutoff).scenario(train, test, objective, budget, **options)
         given: dict[str, Any] = {
             "target": self,
             "space": self.space,
@@ -106,6 +112,14 @@ class Table:
             names = tuple(f"f{i}" for i in range(len(next(iter(self.features.values())))))
             given["features"] = Features(names, {key: tuple(row) for key, row in self.features.items()})
         return Scenario(**(given | options))
+
+    def _cut(self, cutoff: float) -> Table:
+        """What would have been recorded under a shorter cutoff."""
+        if not 0.0 < cutoff < self.cutoff:
+            raise InputError(f"the times were recorded under a cutoff of {self.cutoff:g}: {cutoff:g} cannot be answered")
+        solved = self.solved & (self.times <= cutoff)
+        times = np.where(solved, self.times, cutoff)
+        return Table(times, solved, self.configs, self.instances, cutoff, self.space, self.features)
 
     def __call__(self, config: Mapping[str, Value], instance: str, seed: int, cutoff: float) -> dict[str, Any]:
         """As a Python target: ``f(config, instance, seed, cutoff)``."""
