@@ -27,11 +27,7 @@ HOURS = (1, 3, 10)
 
 def final_cost(spear: Spear, hours: float, seed: int, options: dict[str, object]) -> tuple[float, int, int]:
     """Test PAR10 of the incumbent, number of runs and of configurations tried."""
-    # The recorded default is one random configuration among others: start from another one for each seed.
-    first = int(np.random.default_rng(seed).integers(len(spear.costs)))
-    pool = [spear.table.configs[first], *(c for i, c in enumerate(spear.table.configs) if i != first)]
-    scenario = spear.table.scenario(train=spear.train, budget={"cpu": f"{hours}h"}, configurations=pool)
-    result = tune(scenario, "roar", engine="simulated", seed=seed, overhead="ignore", **options)
+    result = tune(spear.scenario(seed, hours), "roar", engine="simulated", seed=seed, overhead="ignore", **options)
     return spear.test_cost(result.incumbent), len(result.history), len(list(result.history.configurations))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.machine import shared_or_exit
+from capra.scenario import Scenario
 from capra.targets import Table
 
 CUTOFF = 300.0
@@ -22,6 +23,13 @@ class Spear:
     test: np.ndarray
     costs: np.ndarray
     """PAR10 of every (configuration, instance)."""
+
+    def scenario(self, seed: int, hours: float) -> Scenario:
+        """Tuning for so many CPU hours. There is no recorded default: every seed starts from another configuration."""
+        first = int(np.random.default_rng(seed).integers(len(self.table.configs)))
+        table = self.table
+        started = Table(table.times, table.solved, table.configs, table.instances, CUTOFF, default=first)
+        return started.scenario(train=self.train, budget={"cpu": f"{hours}h"})
 
     def test_cost(self, config: dict[str, object]) -> float:
         """Mean PAR10 over the test instances."""
