@@ -63,3 +63,11 @@ def test_the_table_of_the_targets_page_can_be_tuned() -> None:
     exec(compile(code, "docs/targets.md", "exec"), names)  # noqa: S102 (our own page)
     result = capra.tune(names["scenario"], engine="simulated")
     assert result.incumbent == {"p": 0}
+
+
+def test_the_tuning_of_the_racing_page() -> None:
+    names: dict[str, Any] = {}
+    (code,) = blocks("docs/racing.md", "python")
+    exec(compile(code, "docs/racing.md", "exec"), names)  # noqa: S102 (our own page)
+    assert names["incumbent"].cost < names["default"].cost / 2
+    assert names["incumbent"].p_value < 0.05
