@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "random.hpp"
+
 namespace capra {
 namespace {
 
@@ -14,14 +16,6 @@ std::uint64_t bits(double value) {
   std::uint64_t out;
   std::memcpy(&out, &value, sizeof out);
   return out;
-}
-
-// splitmix64's finaliser: every input bit reaches every output bit, so rows that differ in one entry part for good.
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
 }
 
 }  // namespace

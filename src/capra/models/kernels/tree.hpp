@@ -1,0 +1,63 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace capra {
+
+// One row in one tree's bootstrap sample: `weight` copies with the same target.
+struct Item {
+  double target;
+  std::uint32_t row;
+  std::uint32_t weight;
+};
+
+// 16 bytes: four to a cache line. Brothers stand side by side.
+struct Node {
+  static constexpr std::uint32_t kMissingLeft = 1u << 31;
+  static constexpr std::uint32_t kCategorical = 1u << 30;
+
+  union {
+    double value = 0.0;    // a leaf's mean; a numeric split's point: x ≤ value goes left
+    std::uint64_t subset;  // a categorical split: where in Tree::subsets the bits of its left categories begin
+  };
+  std::uint32_t child = 0;  // the left child, before the right one; 0: a leaf (the root is nobody's child)
+  std::uint32_t feature = 0;  // with the flags above; of a leaf: its position in Tree::leaves
+
+  bool is_leaf() const { return child == 0; }
+  std::uint32_t column() const { return feature & ~(kMissingLeft | kCategorical); }
+};
+
+// What a leaf knows of its data besides the mean.
+struct Leaf {
+  double variance;  // of the targets
+  double linear;    // mean of 10^(target − Tree::shift): costs, not their logarithms
+  double weight;    // copies
+};
+
+struct Tree {
+  std::vector<Node> nodes;
+  std::vector<std::uint64_t> subsets;
+  std::vector<Leaf> leaves;
+  double shift = 0.0;  // the largest target: no power of ten can overflow
+
+  bool goes_left(const Node& node, double x) const {
+    if (x != x) return node.feature & Node::kMissingLeft;
+    if (!(node.feature & Node::kCategorical)) return x <= node.value;
+    const auto category = static_cast<std::uint64_t>(x);
+    return subsets[node.subset + category / 64] >> (category % 64) & 1;
+  }
+
+  // The leaf that a row of the data's width ends in.
+  const Node& walk(const double* row) const {
+    const Node* node = nodes.data();
+    while (!node->is_leaf()) node = &nodes[node->child + !goes_left(*node, row[node->column()])];
+    return *node;
+  }
+
+  void make_leaf(std::uint32_t node, const Item* first, const Item* end);
+  // Gives the node two children; answers with the left one.
+  std::uint32_t make_children(std::uint32_t node);
+};
+
+}  // namespace capra
