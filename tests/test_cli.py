@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from capra.scenario import Scenario
+from capra.targets import SurrogateTarget
 
 CAPRA = [sys.executable, "-m", "capra"]
 SCENARIO = """
@@ -301,6 +302,13 @@ def test_runs_leave_and_come_back(tuned: Path, kind: str, name: str) -> None:
     assert status["incumbent"]["mode"] == "fast"
     assert status["default_cost"] == pytest.approx(original["default_cost"])
     assert "imported runs" in capra("resume", copy).stderr
+
+
+def test_a_surrogate_of_a_tuning(tuned: Path) -> None:
+    assert capra("export", tuned, tuned / "model.npz", "--surrogate").returncode == 0
+    surrogate = SurrogateTarget.load(tuned / "model.npz")
+    fast, slow = ({"alpha": 0.5, "mode": mode} for mode in ("fast", "slow"))
+    assert surrogate.costs(fast, surrogate.instances).mean() < surrogate.costs(slow, surrogate.instances).mean()
 
 
 def test_runs_of_another_scenario_are_refused_and_nothing_is_left(tuned: Path) -> None:

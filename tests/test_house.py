@@ -20,7 +20,7 @@ LAYERS = {
     "space": {"errors", "runs", "space", "formats", "_kernels"},
     "formats": {"errors", "runs", "space", "formats", "scenario"},
     "scenario": {"errors", "runs", "space", "formats"},
-    "targets": {"errors", "runs", "space", "formats", "scenario", "_kernels"},
+    "targets": {"errors", "runs", "space", "formats", "scenario", "models", "_kernels"},
     "engines": {"errors", "runs", "scenario", "targets"},
     "strategies": {"errors", "runs", "scenario", "space"},
 }

@@ -35,6 +35,7 @@ from capra.overview import (
     open_run,
     status_of,
     summary_of,
+    surrogate_of,
     validate_run,
     verdict_of,
 )
@@ -384,11 +385,17 @@ def export(
     run: RunFolder,
     out: Annotated[Path, typer.Argument(help="The file (for aslib: the folder) to write.")],
     to: Annotated[str, typer.Option(help="jsonl, csv, smac (runhistory.json), trajectory (AClib2) or aslib.")] = "jsonl",
+    surrogate: Annotated[
+        bool, typer.Option("--surrogate", help="Write a model of the target instead: capra.targets.SurrogateTarget.load.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a tuning's runs in a format that other tools read."""
-    with open_run(run) as store:
-        export_store(store, out, to)
+    """Write a tuning's runs in a format that other tools read, or a model of the target that was fitted to them."""
+    if surrogate:
+        surrogate_of(run).save(out)
+    else:
+        with open_run(run) as store:
+            export_store(store, out, to)
     if as_json:
         _print_json({"written": str(out)})
     else:

@@ -14,7 +14,7 @@ from capra.formats.plain import plain
 from capra.runs import Configuration, History, Run, RunRequest, Value
 from capra.runs.store import Store
 from capra.scenario import Scenario
-from capra.targets import CommandTarget
+from capra.targets import CommandTarget, SurrogateTarget
 from capra.tune import STORE, Milestone, Result, Tuning, milestones, stored_scenario
 from capra.validate import Validated, validate
 
@@ -25,6 +25,7 @@ __all__ = [
     "open_run",
     "status_of",
     "summary_of",
+    "surrogate_of",
     "validate_run",
     "verdict_of",
 ]
@@ -76,6 +77,12 @@ def summary_of(result: Result) -> dict[str, Any]:
         "runs": len(result.history),
         "store": str(result.store) if result.store else None,
     }
+
+
+def surrogate_of(run: Path) -> SurrogateTarget:
+    """A model of the target, fitted to the runs of a tuning."""
+    scenario = load_scenario(run)
+    return SurrogateTarget.of_history(scenario, load_history(run, scenario)[0])
 
 
 def status_of(run: Path) -> dict[str, Any]:

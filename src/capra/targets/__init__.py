@@ -1,12 +1,13 @@
-"""Targets: what is tuned. Programs, Python functions, tables of recorded runs."""
+"""Targets: what is tuned. Programs, Python functions, tables of recorded runs, and models of such."""
 
 from capra.scenario import Scenario
 from capra.targets.base import ProcessTarget
 from capra.targets.command import CommandTarget
 from capra.targets.function import FunctionTarget
+from capra.targets.surrogate import SurrogateTarget
 from capra.targets.table import Table
 
-__all__ = ["CommandTarget", "FunctionTarget", "ProcessTarget", "Table", "make_target"]
+__all__ = ["CommandTarget", "FunctionTarget", "ProcessTarget", "SurrogateTarget", "Table", "make_target"]
 
 
 def make_target(scenario: Scenario) -> ProcessTarget:
