@@ -80,14 +80,14 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
 
 
 def test_the_whole_space_is_tuned_on_a_virtual_clock(surrogate: SurrogateTarget) -> None:
-    scenario = surrogate.scenario(train=NAMES[:8], test=NAMES[8:], budget={"cpu": "10min"})
+    scenario = surrogate.scenario(train=NAMES[:8], test=NAMES[8:], budget={"runs": 400})
     result = capra.tune(scenario, engine="simulated", overhead="ignore")
     assert result.incumbent["mode"] == "good"
     assert abs(result.incumbent["x"] - 0.3) < 0.15
 
 
 def test_a_history_becomes_a_surrogate(surrogate: SurrogateTarget) -> None:
-    scenario = surrogate.scenario(train=NAMES, budget={"cpu": "10min"})
+    scenario = surrogate.scenario(train=NAMES, budget={"runs": 400})
     result = capra.tune(scenario, engine="simulated", overhead="ignore")
     learnt = SurrogateTarget.of_history(scenario, result.history)
     assert learnt.recorded.censored.any()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["SurrogateTarget"]
 
 Floats = NDArray[np.float64]
-TREES = 20
+TREES = 10
 MOST = 50_000
 """Runs that the forest is fitted to."""
 SHORTEST = 0.001
@@ -98,7 +98,7 @@ class SurrogateTarget:
         X = np.hstack([runs.codes, self._rows[runs.instance]])
         types = np.concatenate([self.space.types, np.zeros(self._rows.shape[1], dtype=np.int64)])
         upper = float(np.log10(10.0 * self.cutoff))
-        forest = CensoredForest(TREES, "mean", types, upper, min_leaf=1, min_split=2, threads=2)
+        forest = CensoredForest(TREES, "mean", types, upper, min_leaf=1, min_split=2)
         self._forest = forest.fit(X, runs.y, runs.censored)
 
     # --- where the runs come from ---
