@@ -61,7 +61,7 @@ def excess(z: ArrayLike) -> Floats:
     z = np.asarray(z, dtype=np.float64)
     far = np.clip(z, TAIL, FARTHEST)
     t, _ = _fraction(far)
-    return np.where(z < TAIL, hazard(np.minimum(z, TAIL)) - z, 1.0 / (far + t))
+    return np.asarray(np.where(z < TAIL, hazard(np.minimum(z, TAIL)) - z, 1.0 / (far + t)))
 
 
 def unit_variance(z: ArrayLike) -> Floats:
@@ -71,14 +71,16 @@ def unit_variance(z: ArrayLike) -> Floats:
     h = hazard(near)
     t, s = _fraction(far)
     # 1 − h·(h − z) with h = z + 1/(z + t), over a common denominator: nothing of the size of 1 is left to cancel
-    return np.where(z < TAIL, 1.0 - h * (h - near), (far + 2.0 * t - s) / ((far + s) * (far + t) ** 2))
+    tail = (far + 2.0 * t - s) / ((far + s) * (far + t) ** 2)
+    return np.asarray(np.where(z < TAIL, 1.0 - h * (h - near), tail))
 
 
 def truncated_mean(mean: ArrayLike, std: ArrayLike, lower: ArrayLike) -> Floats:
     """E[Y | Y ≥ lower] for Y ~ N(mean, std²); never below ``lower``."""
     mean, std, lower = np.asarray(mean), np.asarray(std), np.asarray(lower)
     z = standardised(lower, mean, std)
-    return np.where(z < 0.0, mean + std * hazard(np.minimum(z, 0.0)), lower + std * excess(np.maximum(z, 0.0)))
+    above, below = mean + std * hazard(np.minimum(z, 0.0)), lower + std * excess(np.maximum(z, 0.0))
+    return np.asarray(np.where(z < 0.0, above, below))
 
 
 def truncated_variance(mean: ArrayLike, std: ArrayLike, lower: ArrayLike) -> Floats:
@@ -93,7 +95,7 @@ def truncated_quantile(mean: ArrayLike, std: ArrayLike, lower: ArrayLike, q: Arr
     rest = np.log1p(-np.asarray(q, dtype=np.float64))  # log of the share that is still to come
     near = mean - std * ndtri_exp(log_survival(z) + rest)
     far = lower - std * rest / np.maximum(z, 1.0)  # in the far tail Y − lower is exponential with rate z / std
-    return np.maximum(lower, np.where(z < 1e6, near, far))
+    return np.asarray(np.maximum(lower, np.where(z < 1e6, near, far)))
 
 
 def _fraction(z: Floats) -> tuple[Floats, Floats]:

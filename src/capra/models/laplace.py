@@ -1,0 +1,144 @@
+"""Laplace's approximation of a Gaussian process under the Tobit likelihood, its evidence and the slopes of it.
+
+Rasmussen & Williams, *Gaussian Processes for Machine Learning* (2006), Algorithms 3.1 and 5.1: everything goes through the
+Cholesky factor of B = I + W^½ K W^½, whose eigenvalues are at least 1, so that neither equal rows nor points that say
+nothing (W = 0) do harm. The likelihood (Tobin 1958; for processes Ertin 2007) is log-concave: there is one mode.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+
+from capra.models.base import Floats, Mask
+from capra.models.numerics import excess, hazard, log_density, log_survival, unit_variance
+
+__all__ = ["Mode", "Tobit", "evidence_slopes", "find_mode"]
+
+STEPS = 100  # of Newton; about five are taken
+HALVINGS = 30
+STILL = 1e-8  # a Newton step that moves no value further than this (in noise deviations) is not taken
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """log p(y | f) summed, its first slope at each f, and W, minus its second slope."""
+
+    value: float
+    first: Floats
+    weight: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Tobit:
+    """Observed values have a normal density around f, censored ones the probability of lying beyond ``y``."""
+
+    y: Floats
+    censored: Mask
+
+    def terms(self, f: Floats, noise: float) -> Terms:
+        z = (self.y - f) / noise
+        cut = self.censored
+        value = float(log_survival(z[cut]).sum() + (log_density(z[~cut]) - np.log(noise)).sum())
+        first, weight = z.copy(), np.ones_like(z)
+        first[cut] = hazard(z[cut])
+        weight[cut] = first[cut] * excess(z[cut])
+        return Terms(value, first / noise, weight / noise**2)
+
+    def bends(self, f: Floats, noise: float) -> Floats:
+        """Third slope over W. With e = excess, v = unit variance: hazard' = h·e, hazard'' = h·(e² − v)."""
+        z = (self.y[self.censored] - f[self.censored]) / noise
+        result = np.zeros_like(f)
+        e = excess(z)
+        result[self.censored] = (e - unit_variance(z) / e) / noise
+        return result
+
+    def noise_slopes(self, f: Floats, noise: float, bends: Floats) -> tuple[float, Floats, Floats]:
+        """∂/∂log noise of the value, of the first slopes, and of log W."""
+        z, terms = (self.y - f) / noise, self.terms(f, noise)
+        value = z * noise * terms.first - np.where(self.censored, 0.0, 1.0)
+        return float(value.sum()), -terms.first - z * noise * terms.weight, -2.0 - z * noise * bends
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """Where the posterior of f is highest, f = K a, and the factor of B there."""
+
+    a: Floats
+    f: Floats
+    root: Floats
+    factor: Floats
+    evidence: float
+
+    def inner(self, columns: Floats) -> Floats:
+        """B⁻¹ columns."""
+        return np.asarray(dpotrs(self.factor, columns, lower=1)[0])
+
+
+def find_mode(K: Floats, tobit: Tobit, noise: float, start: Floats | None = None) -> Mode:
+    """Newton's method from f = K start; a step that would lower the posterior is halved (R&W Alg. 3.1)."""
+    a = np.zeros(len(K)) if start is None else start
+    f = K @ a
+    terms = tobit.terms(f, noise)
+    for _ in range(STEPS):
+        root = np.sqrt(terms.weight)
+        factor = _factor(K, root)
+        slope = terms.first - a  # of the log posterior, as a combination of the columns of K
+        step = slope - root * dpotrs(factor, root * (K @ slope), lower=1)[0]
+        move = K @ step
+        if np.max(np.abs(move)) <= STILL * noise:
+            break
+        a, f, terms = _climb(tobit, noise, (a, f, terms), step, move)
+    return Mode(a, f, root, factor, -0.5 * float(a @ f) + terms.value - float(np.log(np.diag(factor)).sum()))
+
+
+def _climb(
+    tobit: Tobit, noise: float, here: tuple[Floats, Floats, Terms], step: Floats, move: Floats
+) -> tuple[Floats, Floats, Terms]:
+    a, f, terms = here
+    height = terms.value - 0.5 * float(a @ f)
+    share = 1.0
+    for _ in range(HALVINGS):
+        new_a, new_f = a + share * step, f + share * move
+        new = tobit.terms(new_f, noise)
+        if new.value - 0.5 * float(new_a @ new_f) >= height:
+            break
+        share /= 2.0
+    return new_a, new_f, new
+
+
+def _factor(K: Floats, root: Floats) -> Floats:
+    """Lower Cholesky factor of I + W^½ K W^½."""
+    B = K * root
+    B *= root[:, None]
+    np.fill_diagonal(B, np.diag(B) + 1.0)
+    return np.asarray(dpotrf(B.T, lower=1, overwrite_a=1)[0])  # B is symmetric; B.T has the order LAPACK wants
+
+
+def evidence_slopes(K: Floats, tobit: Tobit, noise: float, mode: Mode) -> tuple[Floats, float]:
+    """Slopes of ``mode.evidence``: the matrix G with ∂evidence/∂θ = Σ G ∘ ∂K/∂θ, and ∂evidence/∂log noise.
+
+    R&W eqs. 5.22–5.24; since W also depends on θ through the mode, u carries that implicit part for all θ at once.
+    """
+    inverse = _symmetric(dpotri(mode.factor, lower=1)[0])
+    known = 1.0 - np.diag(inverse)  # W_i times the posterior variance of f_i
+    inverse *= mode.root
+    inverse *= mode.root[:, None]  # now R = (K + W⁻¹)⁻¹
+    bends = tobit.bends(mode.f, noise)
+    s = 0.5 * known * bends
+    u = s - inverse @ (K @ s)
+    value, first, weight = tobit.noise_slopes(mode.f, noise, bends)
+    along_noise = value - 0.5 * float(known @ weight) + float(u @ (K @ first))
+    inverse *= -0.5
+    half = np.outer(mode.a, 0.25 * mode.a + 0.5 * u)
+    inverse += half
+    inverse += half.T
+    return inverse, along_noise
+
+
+def _symmetric(lower: Floats) -> Floats:
+    full = np.tril(lower)
+    full += np.tril(lower, -1).T
+    return np.asarray(full)
