@@ -14,6 +14,7 @@ from capra.models.base import Floats, Mask, checked_data, checked_inputs
 from capra.models.covariance import LEVEL, Covariance, Inputs
 from capra.models.laplace import Tobit, evidence_slopes, find_mode
 from capra.models.posterior import Posterior
+from capra.models.propagation import propagate
 
 __all__ = ["CensoredGP"]
 
@@ -28,10 +29,10 @@ SPREAD = 1.5  # deviation of every prior, in natural logarithms; hyperparameters
 class CensoredGP:
     """Gaussian process on standardised log costs; implements ``Surrogate``.
 
-    The posterior under censoring is approximated by Laplace's method; lengths of all columns, amplitude and noise maximise
-    the evidence times weak log-normal priors, from the priors' centre and from ``restarts`` further points drawn with
-    ``seed``. Answers are about the latent function, without the noise of single runs, whose deviation is ``noise``. At most
-    1,000 rows.
+    Lengths of all columns, amplitude and noise maximise Laplace's approximation of the evidence times weak log-normal
+    priors, from the priors' centre and from ``restarts`` further points drawn with ``seed``; with them, the posterior comes
+    from expectation propagation. Answers are about the latent function, without the noise of single runs, whose deviation
+    is ``noise``. At most 1,000 rows.
     """
 
     def __init__(self, types: ArrayLike | None = None, *, restarts: int = 1, seed: int = 0) -> None:
@@ -62,8 +63,8 @@ class CensoredGP:
 
     @property
     def log_evidence(self) -> float:
-        """Approximate log probability of the standardised data."""
-        return self._posterior.mode.evidence
+        """Log probability of the standardised data, by Laplace's method."""
+        return self._posterior.evidence
 
     @property
     def lengths(self) -> Floats:
@@ -173,8 +174,10 @@ class _Problem:
 
     def posterior(self, theta: Floats) -> Posterior:
         kernel, noise = theta[:-1], float(np.exp(theta[-1]))
-        mode = find_mode(self.covariance.matrix(self.inputs, self.inputs, kernel), self.tobit, noise)
-        return Posterior(self.covariance, self.inputs, kernel, noise, mode, self.centre, self.scale)
+        K = self.covariance.matrix(self.inputs, self.inputs, kernel)
+        mode = find_mode(K, self.tobit, noise)
+        belief = propagate(K, self.tobit, noise, mode)
+        return Posterior(self.covariance, self.inputs, kernel, noise, belief, mode.evidence, self.centre, self.scale)
 
 
 def _mirrored(width: int, rng: np.random.Generator) -> Floats:

@@ -15,7 +15,7 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 from capra.models.base import Floats, Mask
 from capra.models.numerics import excess, hazard, log_density, log_survival, unit_variance
 
-__all__ = ["Mode", "Tobit", "evidence_slopes", "find_mode"]
+__all__ = ["Belief", "Mode", "Tobit", "cholesky_of_B", "evidence_slopes", "find_mode"]
 
 STEPS = 100  # of Newton; about five are taken
 HALVINGS = 30
@@ -63,18 +63,24 @@ class Tobit:
 
 
 @dataclass(frozen=True, slots=True)
-class Mode:
-    """Where the posterior of f is highest, f = K a, and the factor of B there."""
+class Belief:
+    """A normal distribution of f at the data: mean f = K a, covariance (K⁻¹ + W)⁻¹; ``root`` = W^½, ``factor`` is B's."""
 
     a: Floats
     f: Floats
     root: Floats
     factor: Floats
-    evidence: float
 
     def inner(self, columns: Floats) -> Floats:
         """B⁻¹ columns."""
         return np.asarray(dpotrs(self.factor, columns, lower=1)[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Mode(Belief):
+    """Laplace's approximation: f is where the posterior is highest. With it comes the approximate log evidence."""
+
+    evidence: float
 
 
 def find_mode(K: Floats, tobit: Tobit, noise: float, start: Floats | None = None) -> Mode:
@@ -84,7 +90,7 @@ def find_mode(K: Floats, tobit: Tobit, noise: float, start: Floats | None = None
     terms = tobit.terms(f, noise)
     for _ in range(STEPS):
         root = np.sqrt(terms.weight)
-        factor = _factor(K, root)
+        factor = cholesky_of_B(K, root)
         slope = terms.first - a  # of the log posterior, as a combination of the columns of K
         step = slope - root * dpotrs(factor, root * (K @ slope), lower=1)[0]
         move = K @ step
@@ -109,7 +115,7 @@ def _climb(
     return new_a, new_f, new
 
 
-def _factor(K: Floats, root: Floats) -> Floats:
+def cholesky_of_B(K: Floats, root: Floats) -> Floats:
     """Lower Cholesky factor of I + W^½ K W^½."""
     B = K * root
     B *= root[:, None]

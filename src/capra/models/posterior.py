@@ -10,7 +10,7 @@ from scipy.linalg import solve_triangular
 
 from capra.models.base import Floats
 from capra.models.covariance import LEVEL, Covariance, Inputs
-from capra.models.laplace import Mode
+from capra.models.laplace import Belief
 
 __all__ = ["Posterior"]
 
@@ -20,13 +20,14 @@ JITTER = 1e-10  # of the prior variance: above rounding, below anything that mat
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """The mode and its curvature at the data's rows, and how standardised values become log10 of costs again."""
+    """The belief about f at the data's rows, and how standardised values become log10 of costs again."""
 
     covariance: Covariance
     inputs: Inputs
     theta: Floats
     noise: float
-    mode: Mode
+    belief: Belief
+    evidence: float
     centre: float
     scale: float
 
@@ -47,8 +48,8 @@ class Posterior:
     def _update(self, at: Inputs) -> tuple[Floats, Floats]:
         """Mean, and the matrix whose Gram matrix the data took off the prior covariance (R&W Alg. 3.2 ll. 4–6)."""
         cross = self.covariance.matrix(self.inputs, at, self.theta)
-        gain = solve_triangular(self.mode.factor, self.mode.root[:, None] * cross, lower=True, check_finite=False)
-        return self.centre + self.scale * (self.mode.a @ cross), gain
+        gain = solve_triangular(self.belief.factor, self.belief.root[:, None] * cross, lower=True, check_finite=False)
+        return self.centre + self.scale * (self.belief.a @ cross), gain
 
     def function(self, rng: np.random.Generator) -> Callable[[Inputs], Floats]:
         """A function drawn from the posterior, as prior draw plus correction (Wilson et al. 2020, "pathwise" sampling).
@@ -59,8 +60,8 @@ class Posterior:
         """
         features = self.covariance.features(self.theta, FEATURES, rng)
         weights, level = rng.standard_normal(FEATURES), np.sqrt(LEVEL) * rng.standard_normal()
-        mode, at_data = self.mode, features(self.inputs) @ weights + level
-        pull = mode.a - mode.root * mode.inner(mode.root * at_data + rng.standard_normal(len(at_data)))
+        belief, at_data = self.belief, features(self.inputs) @ weights + level
+        pull = belief.a - belief.root * belief.inner(belief.root * at_data + rng.standard_normal(len(at_data)))
 
         def value(at: Inputs) -> Floats:
             cross = self.covariance.matrix(at, self.inputs, self.theta)
