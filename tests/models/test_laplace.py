@@ -107,7 +107,7 @@ def test_any_start_gives_the_same_mode() -> None:
     case = problem(30, [0, 0], 0.6)
     K = case.covariance.matrix(case.inputs, case.inputs, thetas(case, 0.1)[:-1])
     one = find_mode(K, case.tobit, 0.1)
-    for start in (np.full(30, 50.0), np.full(30, -50.0)):
+    for start in (np.full(30, 50.0), np.full(30, -50.0), one.f):
         other = find_mode(K, case.tobit, 0.1, start)
         assert other.f == pytest.approx(one.f, abs=1e-8)
         assert other.evidence == pytest.approx(one.evidence, abs=1e-7)

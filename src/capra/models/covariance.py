@@ -77,17 +77,29 @@ class Covariance:
         return float(np.exp(theta[-1])) + LEVEL
 
     def parts(self, left: Inputs, right: Inputs, theta: Floats) -> Parts:
-        r = ROOT5 * np.sqrt(self._squared_distances(left, right, theta))
-        decay = np.exp(theta[-1] - r - self._mismatches(left, right, theta))
-        linear = (1.0 + r) * decay
-        return Parts(linear + (r * r / 3.0) * decay, (5.0 / 3.0) * linear)
+        """(1 + r + r²/3)·decay and 5/3·(1 + r)·decay for r = √5·distance, in place: new matrices are what costs here."""
+        r = self._squared_distances(left, right, theta)
+        np.sqrt(r, out=r)
+        r *= ROOT5
+        decay = (theta[-1] - self._mismatches(left, right, theta)) - r
+        np.exp(decay, out=decay)
+        linear = r + 1.0
+        linear *= decay
+        r *= r
+        r *= decay
+        r /= 3.0
+        r += linear
+        linear *= 5.0 / 3.0
+        return Parts(r, linear)
 
     def _squared_distances(self, left: Inputs, right: Inputs, theta: Floats) -> Floats:
         weights = np.exp(-theta[self._number_of])
         middle = left.numbers.mean(axis=0)  # nearer to zero, fewer digits cancel
         a, b = (left.numbers - middle) * weights, (right.numbers - middle) * weights
-        squares = np.sum(a * a, axis=1)[:, None] + np.sum(b * b, axis=1) - 2.0 * (a @ b.T)
-        return np.asarray(np.maximum(squares, 0.0))
+        squares = a @ (-2.0 * b.T)
+        squares += np.sum(a * a, axis=1)[:, None]
+        squares += np.sum(b * b, axis=1)
+        return np.asarray(np.maximum(squares, 0.0, out=squares))
 
     def _mismatches(self, left: Inputs, right: Inputs, theta: Floats) -> Floats | float:
         if not len(self._categorical):

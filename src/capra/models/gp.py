@@ -168,7 +168,7 @@ class _Problem:
         parts = self.covariance.parts(self.inputs, self.inputs, theta[:-1])
         K = parts.product + LEVEL
         mode = find_mode(K, self.tobit, noise, self._mode)
-        self._mode = mode.a
+        self._mode = mode.f
         G, along_noise = evidence_slopes(K, self.tobit, noise, mode)
         return mode.evidence, np.append(self.covariance.slopes(self.inputs, theta[:-1], parts, G), along_noise)
 

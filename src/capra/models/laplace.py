@@ -84,9 +84,8 @@ class Mode(Belief):
 
 
 def find_mode(K: Floats, tobit: Tobit, noise: float, start: Floats | None = None) -> Mode:
-    """Newton's method from f = K start; a step that would lower the posterior is halved (R&W Alg. 3.1)."""
-    a = np.zeros(len(K)) if start is None else start
-    f = K @ a
+    """Newton's method (R&W Alg. 3.1) from ``start``, or from the data; a step that would lower the posterior is halved."""
+    a, f = _first_step(K, tobit, noise, tobit.y if start is None else start)
     terms = tobit.terms(f, noise)
     for _ in range(STEPS):
         root = np.sqrt(terms.weight)
@@ -98,6 +97,15 @@ def find_mode(K: Floats, tobit: Tobit, noise: float, start: Floats | None = None
             break
         a, f, terms = _climb(tobit, noise, (a, f, terms), step, move)
     return Mode(a, f, root, factor, -0.5 * float(a @ f) + terms.value - float(np.log(np.diag(factor)).sum()))
+
+
+def _first_step(K: Floats, tobit: Tobit, noise: float, f: Floats) -> tuple[Floats, Floats]:
+    """A full step from any f; written so that its ``a`` need not be known (R&W Alg. 3.1 ll. 5–6)."""
+    terms = tobit.terms(f, noise)
+    root = np.sqrt(terms.weight)
+    b = terms.weight * f + terms.first
+    a = b - root * dpotrs(cholesky_of_B(K, root), root * (K @ b), lower=1)[0]
+    return a, K @ a
 
 
 def _climb(
@@ -128,7 +136,9 @@ def evidence_slopes(K: Floats, tobit: Tobit, noise: float, mode: Mode) -> tuple[
 
     R&W eqs. 5.22–5.24; since W also depends on θ through the mode, u carries that implicit part for all θ at once.
     """
-    inverse = _symmetric(dpotri(mode.factor, lower=1)[0])
+    inverse = dpotri(mode.factor, lower=1)[0]  # the lower triangle; above it are zeros
+    inverse = inverse + inverse.T
+    np.fill_diagonal(inverse, 0.5 * np.diag(inverse))
     known = 1.0 - np.diag(inverse)  # W_i times the posterior variance of f_i
     inverse *= mode.root
     inverse *= mode.root[:, None]  # now R = (K + W⁻¹)⁻¹
@@ -142,9 +152,3 @@ def evidence_slopes(K: Floats, tobit: Tobit, noise: float, mode: Mode) -> tuple[
     inverse += half
     inverse += half.T
     return inverse, along_noise
-
-
-def _symmetric(lower: Floats) -> Floats:
-    full = np.tril(lower)
-    full += np.tril(lower, -1).T
-    return np.asarray(full)

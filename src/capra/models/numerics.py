@@ -8,6 +8,8 @@ each comes), and sensible for any z. Deviations must be positive.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import erfcx, log_ndtr, ndtri_exp
@@ -58,21 +60,12 @@ def hazard(z: ArrayLike) -> Floats:
 
 def excess(z: ArrayLike) -> Floats:
     """hazard(z) − z > 0: how far beyond z the mean of a standard normal beyond z lies."""
-    z = np.asarray(z, dtype=np.float64)
-    far = np.clip(z, TAIL, FARTHEST)
-    t, _ = _fraction(far)
-    return np.asarray(np.where(z < TAIL, hazard(np.minimum(z, TAIL)) - z, 1.0 / (far + t)))
+    return _in_two(z, lambda near: hazard(near) - near, lambda far: 1.0 / (far + _fraction(far)[0]))
 
 
 def unit_variance(z: ArrayLike) -> Floats:
     """Variance of a standard normal beyond z; 1 − variance is the slope of the hazard."""
-    z = np.asarray(z, dtype=np.float64)
-    near, far = np.clip(z, -FARTHEST, TAIL), np.clip(z, TAIL, FARTHEST)
-    h = hazard(near)
-    t, s = _fraction(far)
-    # 1 − h·(h − z) with h = z + 1/(z + t), over a common denominator: nothing of the size of 1 is left to cancel
-    tail = (far + 2.0 * t - s) / ((far + s) * (far + t) ** 2)
-    return np.asarray(np.where(z < TAIL, 1.0 - h * (h - near), tail))
+    return _in_two(z, _near_variance, _far_variance)
 
 
 def truncated_mean(mean: ArrayLike, std: ArrayLike, lower: ArrayLike) -> Floats:
@@ -96,6 +89,29 @@ def truncated_quantile(mean: ArrayLike, std: ArrayLike, lower: ArrayLike, q: Arr
     near = mean - std * ndtri_exp(log_survival(z) + rest)
     far = lower - std * rest / np.maximum(z, 1.0)  # in the far tail Y − lower is exponential with rate z / std
     return np.asarray(np.maximum(lower, np.where(z < 1e6, near, far)))
+
+
+def _near_variance(z: Floats) -> Floats:
+    h = hazard(z)
+    return 1.0 - h * (h - z)
+
+
+def _far_variance(z: Floats) -> Floats:
+    """The same with h = z + 1/(z + t), over a common denominator: nothing of the size of 1 is left to cancel."""
+    t, s = _fraction(z)
+    return (z + 2.0 * t - s) / ((z + s) * (z + t) ** 2)
+
+
+def _in_two(z: ArrayLike, near: Callable[[Floats], Floats], far: Callable[[Floats], Floats]) -> Floats:
+    """``far`` from TAIL on, ``near`` below; most arrays have few far entries, and those are dear."""
+    z = np.asarray(z, dtype=np.float64)
+    flat = np.clip(z.ravel(), -FARTHEST, FARTHEST)
+    tail = flat >= TAIL
+    result = np.empty_like(flat)
+    result[~tail] = near(flat[~tail])
+    if np.any(tail):
+        result[tail] = far(flat[tail])
+    return result.reshape(z.shape)
 
 
 def _fraction(z: Floats) -> tuple[Floats, Floats]:
