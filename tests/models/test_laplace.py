@@ -154,7 +154,7 @@ def test_posterior_against_a_grid(noise: float) -> None:
     values = grid @ project
     mean = weights @ values
     std = np.sqrt(weights @ (values - mean) ** 2 + left)
-    problem = _Problem(covariance, inputs, Tobit(y, censored), 0.0, 1.0)
+    problem = _Problem(covariance, inputs, Tobit(y, 1), 0.0, 1.0)
     found_mean, found_std = problem.posterior(np.append(theta, np.log(noise))).marginals(at)
     assert found_mean == pytest.approx(mean, abs=0.02)
     assert found_std == pytest.approx(std, rel=0.02)

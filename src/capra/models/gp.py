@@ -139,7 +139,9 @@ class _Problem:
     def of(cls, covariance: Covariance, rows: Floats, y: Floats, censored: Mask) -> _Problem:
         centre, spread = float(y.mean()), float(y.std())
         scale = spread if spread > 1e-12 * max(1.0, abs(centre)) else 1.0
-        return cls(covariance, covariance.inputs(rows), Tobit((y - centre) / scale, censored), centre, scale)
+        order = np.argsort(censored, kind="stable")  # observed rows first
+        tobit = Tobit((y[order] - centre) / scale, int(np.sum(~censored)))
+        return cls(covariance, covariance.inputs(rows[order]), tobit, centre, scale)
 
     def prior_centre(self) -> Floats:
         """Distances grow with the root of the number of columns, mismatches with the number itself; so do the lengths."""

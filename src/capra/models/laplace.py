@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from capra.models.base import Floats, Mask
 from capra.models.numerics import excess, hazard, log_density, log_survival, unit_variance
 
-__all__ = ["Belief", "Mode", "Tobit", "cholesky_of_B", "evidence_slopes", "find_mode"]
+__all__ = ["Belief", "Factors", "Mode", "Tobit", "evidence_slopes", "find_mode"]
 
 STEPS = 100  # of Newton; about five are taken
 HALVINGS = 30
@@ -33,33 +34,69 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Tobit:
-    """Observed values have a normal density around f, censored ones the probability of lying beyond ``y``."""
+    """Observed values have a normal density around f, censored ones the probability of lying beyond ``y``.
+
+    The first ``observed`` rows are the observed ones.
+    """
 
     y: Floats
-    censored: Mask
+    observed: int
+
+    @property
+    def censored(self) -> Mask:
+        return np.asarray(np.arange(len(self.y)) >= self.observed)
 
     def terms(self, f: Floats, noise: float) -> Terms:
         z = (self.y - f) / noise
-        cut = self.censored
-        value = float(log_survival(z[cut]).sum() + (log_density(z[~cut]) - np.log(noise)).sum())
-        first, weight = z.copy(), np.ones_like(z)
-        first[cut] = hazard(z[cut])
-        weight[cut] = first[cut] * excess(z[cut])
+        seen, cut = z[: self.observed], z[self.observed :]
+        value = float(log_survival(cut).sum() + log_density(seen).sum()) - len(seen) * float(np.log(noise))
+        h = hazard(cut)
+        first, weight = np.append(seen, h), np.append(np.ones(len(seen)), h * excess(cut))
         return Terms(value, first / noise, weight / noise**2)
 
     def bends(self, f: Floats, noise: float) -> Floats:
         """Third slope over W. With e = excess, v = unit variance: hazard' = h·e, hazard'' = h·(e² − v)."""
-        z = (self.y[self.censored] - f[self.censored]) / noise
-        result = np.zeros_like(f)
+        z = (self.y - f)[self.observed :] / noise
         e = excess(z)
-        result[self.censored] = (e - unit_variance(z) / e) / noise
-        return result
+        return np.append(np.zeros(self.observed), (e - unit_variance(z) / e) / noise)
 
     def noise_slopes(self, f: Floats, noise: float, bends: Floats) -> tuple[float, Floats, Floats]:
         """∂/∂log noise of the value, of the first slopes, and of log W."""
         z, terms = (self.y - f) / noise, self.terms(f, noise)
         value = z * noise * terms.first - np.where(self.censored, 0.0, 1.0)
         return float(value.sum()), -terms.first - z * noise * terms.weight, -2.0 - z * noise * bends
+
+
+class Factors:
+    """Lower Cholesky factors of B = I + W^½ K W^½ for changing weights of the censored rows.
+
+    Those of the observed rows, the first ones, are 1/noise² for good. So their block of the factor, and what they explain of
+    the covariance of the others, is worked out once; each new factor then costs the cube of the censored rows only.
+    """
+
+    def __init__(self, K: Floats, observed: int, noise: float) -> None:
+        self.K = K
+        self._observed = observed
+        self._top = _cholesky_of_one_plus(K[:observed, :observed] / noise**2)
+        self._side = np.asarray(solve_triangular(self._top, K[:observed, observed:] / noise, lower=True, check_finite=False))
+        self._rest = K[observed:, observed:] - self._side.T @ self._side
+
+    def at(self, root: Floats) -> Floats:
+        """The factor for W^½ = ``root``."""
+        m, cut = self._observed, root[self._observed :]
+        factor = np.zeros(self.K.shape, order="F")
+        factor[:m, :m] = self._top
+        factor[m:, :m] = cut[:, None] * self._side.T
+        factor[m:, m:] = _cholesky_of_one_plus(cut[:, None] * self._rest * cut)
+        return factor
+
+
+def _cholesky_of_one_plus(A: Floats) -> Floats:
+    """Of I + A, which is overwritten."""
+    if not len(A):
+        return A
+    np.fill_diagonal(A, np.diag(A) + 1.0)
+    return np.asarray(dpotrf(A.T, lower=1, overwrite_a=1)[0])  # A is symmetric; A.T has the order LAPACK wants
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +122,12 @@ class Mode(Belief):
 
 def find_mode(K: Floats, tobit: Tobit, noise: float, start: Floats | None = None) -> Mode:
     """Newton's method (R&W Alg. 3.1) from ``start``, or from the data; a step that would lower the posterior is halved."""
-    a, f = _first_step(K, tobit, noise, tobit.y if start is None else start)
+    factors = Factors(K, tobit.observed, noise)
+    a, f = _first_step(factors, tobit, noise, tobit.y if start is None else start)
     terms = tobit.terms(f, noise)
     for _ in range(STEPS):
         root = np.sqrt(terms.weight)
-        factor = cholesky_of_B(K, root)
+        factor = factors.at(root)
         slope = terms.first - a  # of the log posterior, as a combination of the columns of K
         step = slope - root * dpotrs(factor, root * (K @ slope), lower=1)[0]
         move = K @ step
@@ -99,13 +137,13 @@ def find_mode(K: Floats, tobit: Tobit, noise: float, start: Floats | None = None
     return Mode(a, f, root, factor, -0.5 * float(a @ f) + terms.value - float(np.log(np.diag(factor)).sum()))
 
 
-def _first_step(K: Floats, tobit: Tobit, noise: float, f: Floats) -> tuple[Floats, Floats]:
+def _first_step(factors: Factors, tobit: Tobit, noise: float, f: Floats) -> tuple[Floats, Floats]:
     """A full step from any f; written so that its ``a`` need not be known (R&W Alg. 3.1 ll. 5–6)."""
     terms = tobit.terms(f, noise)
     root = np.sqrt(terms.weight)
     b = terms.weight * f + terms.first
-    a = b - root * dpotrs(cholesky_of_B(K, root), root * (K @ b), lower=1)[0]
-    return a, K @ a
+    a = b - root * dpotrs(factors.at(root), root * (factors.K @ b), lower=1)[0]
+    return a, factors.K @ a
 
 
 def _climb(
@@ -121,14 +159,6 @@ def _climb(
             break
         share /= 2.0
     return new_a, new_f, new
-
-
-def cholesky_of_B(K: Floats, root: Floats) -> Floats:
-    """Lower Cholesky factor of I + W^½ K W^½."""
-    B = K * root
-    B *= root[:, None]
-    np.fill_diagonal(B, np.diag(B) + 1.0)
-    return np.asarray(dpotrf(B.T, lower=1, overwrite_a=1)[0])  # B is symmetric; B.T has the order LAPACK wants
 
 
 def evidence_slopes(K: Floats, tobit: Tobit, noise: float, mode: Mode) -> tuple[Floats, float]:

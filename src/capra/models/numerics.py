@@ -93,13 +93,13 @@ def truncated_quantile(mean: ArrayLike, std: ArrayLike, lower: ArrayLike, q: Arr
 
 def _near_variance(z: Floats) -> Floats:
     h = hazard(z)
-    return 1.0 - h * (h - z)
+    return np.asarray(1.0 - h * (h - z))
 
 
 def _far_variance(z: Floats) -> Floats:
     """The same with h = z + 1/(z + t), over a common denominator: nothing of the size of 1 is left to cancel."""
     t, s = _fraction(z)
-    return (z + 2.0 * t - s) / ((z + s) * (z + t) ** 2)
+    return np.asarray((z + 2.0 * t - s) / ((z + s) * (z + t) ** 2))
 
 
 def _in_two(z: ArrayLike, near: Callable[[Floats], Floats], far: Callable[[Floats], Floats]) -> Floats:
@@ -111,7 +111,7 @@ def _in_two(z: ArrayLike, near: Callable[[Floats], Floats], far: Callable[[Float
     result[~tail] = near(flat[~tail])
     if np.any(tail):
         result[tail] = far(flat[tail])
-    return result.reshape(z.shape)
+    return np.asarray(result.reshape(z.shape))
 
 
 def _fraction(z: Floats) -> tuple[Floats, Floats]:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrs
 
 from capra.models.base import Floats
-from capra.models.laplace import Belief, Tobit, cholesky_of_B
+from capra.models.laplace import Belief, Factors, Tobit
 from capra.models.numerics import excess, hazard, unit_variance
 
 __all__ = ["propagate"]
@@ -25,27 +26,27 @@ STILL = 1e-6  # no mean moves further than this, in deviations
 
 def propagate(K: Floats, tobit: Tobit, noise: float, start: Belief) -> Belief:
     """The normal distribution of f that expectation propagation arrives at from ``start``."""
-    cut = tobit.censored
+    cut = slice(tobit.observed, None)
+    factors = Factors(K, tobit.observed, noise)
     precision = start.root**2
     shift = precision * start.f + start.a  # precision times the value that each factor is centred at
     belief = start
-    for _ in range(SWEEPS if np.any(cut) else 0):
+    for _ in range(SWEEPS if tobit.observed < len(K) else 0):
         variance = _variances(K, belief)[cut]
         new = _factors(tobit.y[cut], noise, belief.f[cut], variance, precision[cut], shift[cut])
         precision[cut] += DAMPING * (new[0] - precision[cut])
         shift[cut] += DAMPING * (new[1] - shift[cut])
-        last, belief = belief, _belief(K, precision, shift)
+        last, belief = belief, _belief(factors, precision, shift)
         if np.max(np.abs(belief.f - last.f)[cut] / np.sqrt(variance)) <= STILL:
             break
     return belief
 
 
-def _belief(K: Floats, precision: Floats, shift: Floats) -> Belief:
+def _belief(factors: Factors, precision: Floats, shift: Floats) -> Belief:
     root = np.sqrt(precision)
-    factor = cholesky_of_B(K, root)
-    solved = Belief(shift, shift, root, factor).inner(root * (K @ shift))
-    a = shift - root * solved
-    return Belief(a, K @ a, root, factor)
+    factor = factors.at(root)
+    a = shift - root * dpotrs(factor, root * (factors.K @ shift), lower=1)[0]
+    return Belief(a, factors.K @ a, root, factor)
 
 
 def _variances(K: Floats, belief: Belief) -> Floats:
