@@ -63,3 +63,13 @@ def test_the_table_of_the_targets_page_can_be_tuned() -> None:
     exec(compile(code, "docs/targets.md", "exec"), names)  # noqa: S102 (our own page)
     result = capra.tune(names["scenario"], engine="simulated")
     assert result.incumbent == {"p": 0}
+
+
+def test_the_example_of_the_models_page_prints_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = blocks("docs/models.md", "python")
+    exec(compile(code, "docs/models.md", "exec"), {})  # noqa: S102 (our own page)
+    printed = [line.split() for line in capsys.readouterr().out.splitlines()]
+    (said,) = blocks("docs/models.md", "text")
+    for ours, theirs in zip(printed, (line.split() for line in said.splitlines()), strict=True):
+        assert ours[0] == theirs[0]
+        assert [float(ours[k]) for k in (2, 4, 6)] == pytest.approx([float(theirs[k]) for k in (2, 4, 6)], abs=0.02)
