@@ -52,8 +52,8 @@ class CensoredGP:
             )
         problem = _Problem.of(Covariance(kinds), rows, values, mask)
         centre = problem.prior_centre()
-        draws = SPREAD * np.random.default_rng(self.seed).standard_normal((self.restarts, len(centre)))
-        self._fitted = problem.posterior(problem.best([centre, *(centre + draws)]))
+        draws = np.random.default_rng(self.seed).standard_normal((self.restarts, len(centre)))
+        self._fitted = problem.posterior(problem.best([centre, *(centre + SPREAD * np.clip(draws, -3.0, 3.0))]))
         return self
 
     @property
@@ -95,9 +95,10 @@ class CensoredGP:
         for i, configuration in enumerate(configurations):
             rows = np.hstack([np.tile(configuration, (len(features), 1)), features])
             mean, root = posterior.joint(self._inputs(rows))
-            costs = np.log(10.0) * (mean + numbers @ root.T)
-            marginal = np.logaddexp.reduce(costs, axis=1) - np.log(len(features))
-            means[:, i] = np.array([marginal.mean(), marginal.std()]) / np.log(10.0)
+            logs = mean + numbers @ root.T
+            highest = logs.max(axis=1)
+            marginal = highest + np.log10(np.mean(10.0 ** (logs - highest[:, None]), axis=1))
+            means[:, i] = marginal.mean(), marginal.std()
         return means[0], means[1]
 
     def sample(self, X: ArrayLike, rng: np.random.Generator) -> Floats:

@@ -21,6 +21,7 @@ __all__ = ["Belief", "Factors", "Mode", "Tobit", "evidence_slopes", "find_mode"]
 STEPS = 100  # of Newton; about five are taken
 HALVINGS = 30
 STILL = 1e-8  # a Newton step that moves no value further than this (in noise deviations) is not taken
+SETTLED = 1e-11  # relative gain below which a step is the last one: after it, the quadratic error is that of rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +125,16 @@ def find_mode(K: Floats, tobit: Tobit, noise: float, start: Floats | None = None
     """Newton's method (R&W Alg. 3.1) from ``start``, or from the data; a step that would lower the posterior is halved."""
     factors = Factors(K, tobit.observed, noise)
     a, f = _first_step(factors, tobit, noise, tobit.y if start is None else start)
-    terms = tobit.terms(f, noise)
+    terms, settled = tobit.terms(f, noise), False
     for _ in range(STEPS):
         root = np.sqrt(terms.weight)
         factor = factors.at(root)
         slope = terms.first - a  # of the log posterior, as a combination of the columns of K
         step = slope - root * dpotrs(factor, root * (K @ slope), lower=1)[0]
         move = K @ step
-        if np.max(np.abs(move)) <= STILL * noise:
+        if settled or np.max(np.abs(move)) <= STILL * noise:
             break
+        settled = 0.5 * float(slope @ move) <= SETTLED * max(1.0, abs(terms.value))  # what the step can gain
         a, f, terms = _climb(tobit, noise, (a, f, terms), step, move)
     return Mode(a, f, root, factor, -0.5 * float(a @ f) + terms.value - float(np.log(np.diag(factor)).sum()))
 
@@ -151,6 +153,7 @@ def _climb(
 ) -> tuple[Floats, Floats, Terms]:
     a, f, terms = here
     height = terms.value - 0.5 * float(a @ f)
+    height -= SETTLED * max(1.0, abs(height))  # rounding is no fall
     share = 1.0
     for _ in range(HALVINGS):
         new_a, new_f = a + share * step, f + share * move

@@ -19,9 +19,10 @@ from capra.models.numerics import excess, hazard, unit_variance
 
 __all__ = ["propagate"]
 
-SWEEPS = 100  # about ten are taken
-DAMPING = 0.8  # share of the way to the new factors: all at once could overshoot
-STILL = 1e-6  # no mean moves further than this, in deviations
+SWEEPS = 100  # about ten are taken, with all rows censored up to all of them
+SHARE = 0.7  # of the way to the new factors that is gone: all of them at once overshoot, and with all rows censored for ever
+PATIENCE = 30  # sweeps after which it is half of that
+STILL = 1e-4  # no mean moves further than this, in deviations
 
 
 def propagate(K: Floats, tobit: Tobit, noise: float, start: Belief) -> Belief:
@@ -31,11 +32,12 @@ def propagate(K: Floats, tobit: Tobit, noise: float, start: Belief) -> Belief:
     precision = start.root**2
     shift = precision * start.f + start.a  # precision times the value that each factor is centred at
     belief = start
-    for _ in range(SWEEPS if tobit.observed < len(K) else 0):
-        variance = _variances(K, belief)[cut]
+    for sweep in range(SWEEPS if tobit.observed < len(K) else 0):
+        variance = _variances(K, belief, cut)
         new = _factors(tobit.y[cut], noise, belief.f[cut], variance, precision[cut], shift[cut])
-        precision[cut] += DAMPING * (new[0] - precision[cut])
-        shift[cut] += DAMPING * (new[1] - shift[cut])
+        share = SHARE / (1.0 + sweep / PATIENCE)
+        precision[cut] += share * (new[0] - precision[cut])
+        shift[cut] += share * (new[1] - shift[cut])
         last, belief = belief, _belief(factors, precision, shift)
         if np.max(np.abs(belief.f - last.f)[cut] / np.sqrt(variance)) <= STILL:
             break
@@ -49,9 +51,9 @@ def _belief(factors: Factors, precision: Floats, shift: Floats) -> Belief:
     return Belief(a, factors.K @ a, root, factor)
 
 
-def _variances(K: Floats, belief: Belief) -> Floats:
-    gain = solve_triangular(belief.factor, belief.root[:, None] * K, lower=True, check_finite=False)
-    return np.asarray(np.diag(K) - np.sum(gain * gain, axis=0))
+def _variances(K: Floats, belief: Belief, rows: slice) -> Floats:
+    gain = solve_triangular(belief.factor, belief.root[:, None] * K[:, rows], lower=True, check_finite=False)
+    return np.asarray(np.diag(K)[rows] - np.sum(gain * gain, axis=0))
 
 
 def _factors(
