@@ -240,6 +240,16 @@ def test_drawn_functions_of_mixed_columns_have_the_prior_moments() -> None:
     assert np.ptp(expected) > 0.3 * np.max(expected)
 
 
+def test_random_features_have_the_covariance() -> None:
+    """Many features at once: their products miss the covariance by no more than chance."""
+    covariance = Covariance(np.array([0, 2, 3]))
+    inputs = covariance.inputs(np.array([[0.1, 0, 1], [0.1, 1, 1], [0.4, 0, 2], [np.nan, 0, 1], [np.nan, 1, np.nan]]))
+    theta = np.log([0.4, 1.5, 0.7, 2.0])
+    values = covariance.features(theta, 400_000, np.random.default_rng(3))(inputs)
+    expected = covariance.matrix(inputs, inputs, theta) - 1.0
+    assert values @ values.T == pytest.approx(expected, abs=0.015)
+
+
 def test_a_draw_is_one_function(fitted: CensoredGP) -> None:
     """The same generator gives the same function, whatever rows it is asked at, also across blocks."""
     at = np.random.default_rng(1).random((2_500, 2))
