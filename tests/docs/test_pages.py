@@ -71,3 +71,13 @@ def test_the_tuning_of_the_racing_page() -> None:
     exec(compile(code, "docs/racing.md", "exec"), names)  # noqa: S102 (our own page)
     assert names["incumbent"].cost < names["default"].cost / 2
     assert names["incumbent"].p_value < 0.05
+
+
+def test_the_example_of_the_models_page_prints_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = blocks("docs/models.md", "python")
+    exec(compile(code, "docs/models.md", "exec"), {})  # noqa: S102 (our own page)
+    printed = [line.split() for line in capsys.readouterr().out.splitlines()]
+    (said,) = blocks("docs/models.md", "text")
+    for ours, theirs in zip(printed, (line.split() for line in said.splitlines()), strict=True):
+        assert ours[0] == theirs[0]
+        assert [float(ours[k]) for k in (2, 4, 6)] == pytest.approx([float(theirs[k]) for k in (2, 4, 6)], abs=0.02)
