@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "network_bind.hpp"
 #include "rows.hpp"
 
 namespace nb = nanobind;
@@ -27,4 +28,5 @@ NB_MODULE(_kernels, m) {
         return Hashes(out, {rows}, owner);
       },
       nb::arg("x"), "One 64-bit hash per row of a float64 matrix; NaN equals NaN.");
+  bind_network(m);
 }
