@@ -16,17 +16,16 @@ typedef std::int32_t Integers __attribute__((vector_size(kLanes * sizeof(std::in
 inline Vector load(const float* p) { return *reinterpret_cast<const Vector*>(p); }
 inline void store(float* p, Vector v) { *reinterpret_cast<Vector*>(p) = v; }
 inline Vector spread(float value) { return Vector{} + value; }
-inline Vector pick(Integers mask, Vector yes, Vector no) {
-  return reinterpret_cast<Vector>((mask & reinterpret_cast<Integers>(yes)) | (~mask & reinterpret_cast<Integers>(no)));
+inline Vector within(Vector x, float bound) {
+  const Vector limit = spread(bound);
+  x = x < limit ? x : limit;
+  return x > -limit ? x : -limit;
 }
 
 // tanh(x) = e / (e + 2) with e = expm1(2x) = 2^k·(expm1(r) + 1) − 1, r = 2x − k·ln 2 in ±ln(2)/2. With k = 0 nothing cancels,
 // so small arguments keep their relative precision; the Taylor polynomial's error is 1.5e-8 relative.
 inline Vector tanh(Vector x) {
-  const Vector limit = spread(9.2f);  // beyond, tanh is ±1 in single precision
-  x = pick(x > limit, limit, x);
-  x = pick(x < -limit, -limit, x);
-  const Vector twice = x + x;
+  const Vector twice = 2.0f * within(x, 9.2f);  // beyond, tanh is ±1 in single precision
   const Vector shift = spread(12582912.0f);  // 1.5·2^23: adding it rounds to an integer
   const Vector rounded = twice * 1.44269504f + shift;
   const Vector k = rounded - shift;
@@ -153,16 +152,10 @@ void backward(const View& net, const float* weights, const Buffers& at, float* g
 
 // --- steps; all arrays are padded to whole vectors, and every step leaves the gradient at zero for the next batch ---
 
-inline Vector clipped(Vector g, float clip) {
-  const Vector limit = spread(clip);
-  g = pick(g > limit, limit, g);
-  return pick(g < -limit, -limit, g);
-}
-
 void sgd(std::size_t n, float* weights, float* gradient, float* velocity, float rate, float decay, float clip) {
   for (std::size_t i = 0; i < n; i += kLanes) {
     const Vector w = load(weights + i);
-    const Vector v = 0.9f * load(velocity + i) + (clipped(load(gradient + i), clip) + decay * w);
+    const Vector v = 0.9f * load(velocity + i) + (within(load(gradient + i), clip) + decay * w);
     store(velocity + i, v);
     store(weights + i, w - rate * v);
     store(gradient + i, Vector{});
@@ -178,7 +171,7 @@ inline Vector root(Vector x) {
 void adam(std::size_t n, float* weights, float* gradient, float* first, float* second, float rate, float decay, float clip,
           float first_bias, float second_bias) {
   for (std::size_t i = 0; i < n; i += kLanes) {
-    const Vector g = clipped(load(gradient + i), clip);
+    const Vector g = within(load(gradient + i), clip);
     const Vector m = 0.9f * load(first + i) + 0.1f * g;
     const Vector v = 0.999f * load(second + i) + 0.001f * (g * g);
     const Vector w = load(weights + i);

@@ -36,8 +36,11 @@ Term bounded_exp(double z) {
   return {z < kBound ? e : e * (1.0 + z - kBound), e};
 }
 
-double softplus(double x) { return (x > 0.0 ? x : 0.0) + std::log1p(std::exp(-std::fabs(x))); }
-double sigmoid(double x) { return x >= 0.0 ? 1.0 / (1.0 + std::exp(-x)) : std::exp(x) / (1.0 + std::exp(x)); }
+// log(1 + e^x) and its slope, the logistic function.
+Term softplus(double x) {
+  const double e = std::exp(-std::fabs(x));
+  return {(x > 0.0 ? x : 0.0) + std::log1p(e), (x > 0.0 ? 1.0 : e) / (1.0 + e)};
+}
 
 }  // namespace
 
@@ -48,7 +51,7 @@ Term term(Head head, double z, bool censored) {
       return censored ? e : Term{e.loss - z, e.slope - 1.0};
     }
     case Head::logistic: {  // density e^−z/(1 + e^−z)², survival 1/(1 + e^z)
-      const Term s{softplus(z), sigmoid(z)};
+      const Term s = softplus(z);
       return censored ? s : Term{2.0 * s.loss - z, 2.0 * s.slope - 1.0};
     }
     case Head::normal:
@@ -57,7 +60,7 @@ Term term(Head head, double z, bool censored) {
   return censored ? normal_survival(z) : Term{0.5 * z * z + kLogRootTwoPi, z};
 }
 
-double scale_of(double raw) { return softplus(raw) + kMinScale; }
+double scale_of(double raw) { return softplus(raw).loss + kMinScale; }
 
 // Eggensperger et al. eq. 4, with the 1/σ of the density. With k the slope of a term in z = (y − μ)/σ:
 // dL/dμ = −k/σ and dL/dσ = (1 − I − k·z)/σ.
@@ -69,13 +72,14 @@ double tile_loss(Head head, const float* outputs, const float* y, const std::uin
       slopes[b] = slopes[kTile + b] = 0.0f;
       continue;
     }
-    const double raw = outputs[kTile + b], scale = scale_of(raw);
+    const Term raw = softplus(outputs[kTile + b]);
+    const double scale = raw.loss + kMinScale;
     const double z = (y[b] - outputs[b]) / scale;
     const Term t = term(head, z, censored[b]);
     const double observed = censored[b] ? 0.0 : 1.0;
     total += weight * (t.loss + observed * std::log(scale));
     slopes[b] = static_cast<float>(-weight * t.slope / scale);
-    slopes[kTile + b] = static_cast<float>(weight * (observed - t.slope * z) / scale * sigmoid(raw));
+    slopes[kTile + b] = static_cast<float>(weight * (observed - t.slope * z) / scale * raw.slope);
   }
   return total;
 }
