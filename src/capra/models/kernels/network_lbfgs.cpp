@@ -6,7 +6,7 @@
 namespace capra::network {
 namespace {
 
-constexpr std::size_t kMemory = 10;
+constexpr std::size_t kMemory = 20;
 constexpr int kTrials = 20;
 constexpr double kDecrease = 1e-4, kCurvature = 0.9;  // the constants of Wolfe's conditions
 
