@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
-KERNELS := $(shell find src/capra -name '*.cpp' -o -name '*.hpp') CMakeLists.txt
+KERNELS := $(shell find src/capra -name '*.cpp' -o -name '*.hpp' -o -name '*.inl') CMakeLists.txt
 
 .PHONY: setup demo test lint check bench clean
 

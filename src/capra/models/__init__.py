@@ -3,5 +3,7 @@
 from capra.models.base import Surrogate
 from capra.models.forest import CensoredForest
 from capra.models.gp import CensoredGP
+from capra.models.network import TobitEnsemble, TobitNetwork
+from capra.models.training import FAST, PAPER, Recipe
 
-__all__ = ["CensoredForest", "CensoredGP", "Surrogate"]
+__all__ = ["FAST", "PAPER", "CensoredForest", "CensoredGP", "Recipe", "Surrogate", "TobitEnsemble", "TobitNetwork"]

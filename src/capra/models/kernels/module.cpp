@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "bindings.hpp"
+#include "network_bind.hpp"
 #include "rows.hpp"
 
 namespace nb = nanobind;
@@ -30,4 +31,5 @@ NB_MODULE(_kernels, m) {
       nb::arg("x"), "One 64-bit hash per row of a float64 matrix; NaN equals NaN.");
 
   capra::bind_forest(m);
+  bind_network(m);
 }

@@ -1,0 +1,75 @@
+// Trains small networks in threads, with every variant, optimiser and head, for the sanitizers. From the project's root:
+//   K=src/capra/models/kernels
+//   g++ -std=c++17 -O1 -g -mavx2 -mfma -fsanitize=address,undefined -fno-sanitize-recover=all -pthread -I$K \
+//     tests/models/sanitize_network.cpp $K/network.cpp $K/network_[!b]*.cpp -o build/sanitize_network
+// and again with -fsanitize=thread. (network_bind.cpp needs Python. Without -mavx2 -mfma only the portable variant is there.)
+#include <cmath>
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+#include "network.hpp"
+#include "network_dispatch.hpp"
+
+using namespace capra::network;
+
+namespace {
+
+struct Problem {
+  std::vector<float> x, y;
+  std::vector<std::uint8_t> censored;
+};
+
+Problem problem(std::size_t rows, std::size_t columns) {
+  Problem out;
+  unsigned state = 1;
+  const auto uniform = [&state] { return static_cast<float>((state = state * 1664525u + 1013904223u) >> 8) / 16777216.0f; };
+  for (std::size_t i = 0; i < rows * columns; ++i) out.x.push_back(uniform());
+  for (std::size_t i = 0; i < rows; ++i) out.y.push_back(4.0f * uniform() - 2.0f);
+  for (std::size_t i = 0; i < rows; ++i) out.censored.push_back(uniform() < 0.4f);
+  return out;
+}
+
+bool finite(const std::vector<float>& values) {
+  for (float value : values)
+    if (!std::isfinite(value)) return false;
+  return true;
+}
+
+// Four networks at a time on shared data, as an ensemble is trained.
+bool train_in_threads(const Kernel& kernel, const std::vector<std::size_t>& sizes, std::size_t rows, const Recipe& recipe,
+                      Head head) {
+  const Plan plan = capra::network::plan(sizes, kernel.lanes);
+  const Problem given = problem(rows, sizes[0]);
+  const std::size_t stride = plan.layers[0].stride;
+  const Data data{padded_rows(given.x.data(), rows, sizes[0], stride), stride, given.y.data(), given.censored.data(), rows};
+  std::vector<std::vector<float>> out(4, std::vector<float>(2 * rows));
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < out.size(); ++t)
+    threads.emplace_back([&, t] {
+      std::vector<Aligned> weights((plan.weights + 15) / 16, Aligned{});
+      const Problem start = problem(plan.weights, 1);  // as many numbers as weights; the padding is left out
+      spread(plan, start.y.data(), weights.data()->lane);
+      train(kernel, plan, data, head, recipe, t, weights.data()->lane);
+      predict(kernel, plan, data, weights.data()->lane, out[t].data());
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<float>& values : out)
+    if (!finite(values)) return false;
+  return true;
+}
+
+}  // namespace
+
+int main() {
+  const std::vector<std::vector<std::size_t>> shapes = {{1, 2}, {5, 13, 7, 2}, {4, 50, 50, 50, 2}};
+  for (const Kernel* kernel : kernels())
+    for (const auto& sizes : shapes)
+      for (const std::size_t rows : {std::size_t{1}, std::size_t{45}})
+        for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::adam, Optimizer::lbfgs})
+          for (const Head head : {Head::normal, Head::weibull, Head::logistic})
+            if (!train_in_threads(*kernel, sizes, rows, {optimizer, 3, 16, 1e-2f, 1e-4f, 0.1f}, head))
+              return std::fprintf(stderr, "%s: not a number\n", kernel->name), 1;
+  std::puts("networks: nothing found");
+  return 0;
+}
