@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 KERNELS := $(shell find src/capra -name '*.cpp' -o -name '*.hpp' -o -name '*.inl') CMakeLists.txt
 
-.PHONY: setup demo test lint check bench clean
+.PHONY: setup demo test lint check sanitize bench clean
 
 setup: $(STAMP)
 
@@ -26,6 +26,20 @@ lint: setup
 	$(BIN)/mypy
 
 check: lint test
+
+# Drives every kernel that has a tests/models/sanitize_NAME.cpp under the sanitizers: bad addresses, undefined behaviour, races.
+SANITIZED := $(patsubst tests/models/sanitize_%.cpp,%,$(wildcard tests/models/sanitize_*.cpp))
+PLAIN := $(filter-out %bindings.cpp %module.cpp,$(wildcard src/capra/models/kernels/*.cpp))
+
+sanitize: $(foreach name,$(SANITIZED),build/sanitize/$(name).address build/sanitize/$(name).thread)
+	set -e; for program in $^; do ./$$program; done
+
+build/sanitize/%.address build/sanitize/%.thread: tests/models/sanitize_%.cpp $(KERNELS)
+	mkdir -p $(@D)
+	for kind in address,undefined thread; do \
+	  $(CXX) -std=c++17 -O1 -g -Wall -Wextra -Werror -pthread -fno-sanitize-recover=all -fsanitize=$$kind \
+	    -Isrc/capra/models/kernels $< $(PLAIN) -o build/sanitize/$*.$${kind%%,*} || exit 1; \
+	done
 
 bench: setup
 	$(BIN)/python -m benchmarks.space

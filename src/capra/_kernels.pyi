@@ -35,8 +35,10 @@ class Forest:
         """Where the entries of each tree begin, (trees + 1,); the last one is their number."""
     def fit(self, targets: NDArray[np.float64]) -> None:
         """One target per entry; NaN leaves it out. Every tree must keep one."""
-    def predict(self, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Means and variances of the leaves that the rows end in, (trees, n) each."""
+    def predict(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Means of the leaves that the rows end in, (trees, n)."""
+    def predict_leaves(self, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Means and variances of the targets in those leaves, (trees, n) each."""
     def predict_marginal(self, configurations: NDArray[np.float64], instances: NDArray[np.float64]) -> NDArray[np.float64]:
         """log10 of the mean over instances of 10^target, inside each tree, (trees, n)."""
 

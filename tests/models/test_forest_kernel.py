@@ -83,7 +83,7 @@ def test_a_split_is_the_best_there_is(seed: int, n: int, min_leaf: int, missing:
     X, types = table(rng, n, 10, missing)
     y = rng.normal(size=n) + np.where(np.isnan(X[:, 2]), 1.0, X[:, 2])
     forest = grown(X, y, types, min_leaf=min_leaf, min_split=n)
-    error = np.sum((y - forest.predict(X)[0][0]) ** 2)
+    error = np.sum((y - forest.predict(X)[0]) ** 2)
     assert error == pytest.approx(least_error(X, y, types, min_leaf), rel=1e-9)
 
 
@@ -95,7 +95,7 @@ def test_a_split_of_many_rows_is_the_best_there_is(seed: int, missing: float) ->
     X, types = table(rng, 700, 200, missing)
     y = rng.normal(size=700) + np.nan_to_num(X[:, seed % 4], nan=0.5)
     forest = grown(X, y, types, min_leaf=10, min_split=700)
-    error = np.sum((y - forest.predict(X)[0][0]) ** 2)
+    error = np.sum((y - forest.predict(X)[0]) ** 2)
     assert error == pytest.approx(least_error(X, y, types, 10), rel=1e-9)
 
 
@@ -109,7 +109,7 @@ def test_whole_trees_part_the_data_as_scikit_learn_does(n: int, values: int, min
     X = rng.integers(values, size=(n, 3)) / values
     y = np.sin(7 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=n)
     peer = DecisionTreeRegressor(min_samples_leaf=min_leaf).fit(X, y)
-    ours = grown(X, y, min_leaf=min_leaf).predict(X)[0][0]
+    ours = grown(X, y, min_leaf=min_leaf).predict(X)[0]
     same = np.abs(ours - peer.predict(X)) < 1e-9
     assert same.mean() > 0.995  # two splits of the same gain may be chosen differently in the smallest nodes
     assert np.sum((y - ours) ** 2) == pytest.approx(np.sum((y - peer.predict(X)) ** 2), rel=1e-3, abs=1e-20)
@@ -124,7 +124,7 @@ def test_histograms_cost_no_accuracy() -> None:
         return np.sin(9 * x[:, 0]) + (x[:, 1] > 0.37) * x[:, 2]
 
     y = truth(X) + 0.2 * rng.normal(size=len(X))
-    ours = grown(X, y, trees=20, bootstrap=True, features=4, min_leaf=3).predict(Q)[0].mean(axis=0)
+    ours = grown(X, y, trees=20, bootstrap=True, features=4, min_leaf=3).predict(Q).mean(axis=0)
     peer = RandomForestRegressor(20, max_features=4, min_samples_leaf=3, random_state=0, n_jobs=2).fit(X, y).predict(Q)
     assert np.std(ours - truth(Q)) < 1.1 * np.std(peer - truth(Q))
 
@@ -133,7 +133,7 @@ def test_more_values_than_codes() -> None:
     """Beyond 65,535 different values some share a code; the function is learnt all the same, at every size of leaf."""
     x = np.random.default_rng(0).random((150_000, 1))
     forest = grown(x, x[:, 0])
-    assert np.max(np.abs(forest.predict(x)[0][0] - x[:, 0])) < 1e-4
+    assert np.max(np.abs(forest.predict(x)[0] - x[:, 0])) < 1e-4
 
 
 def test_values_that_differ_in_the_last_digits_are_told_apart() -> None:
@@ -141,7 +141,7 @@ def test_values_that_differ_in_the_last_digits_are_told_apart() -> None:
     rng = np.random.default_rng(0)
     x = rng.permutation(0.5 + np.arange(2000) * 2.0**-50)[:, None]
     y = rng.normal(size=2000)
-    assert np.array_equal(grown(x, y).predict(x)[0][0], y)
+    assert np.array_equal(grown(x, y).predict(x)[0], y)
 
 
 @pytest.mark.parametrize("n", [200, 3000])
@@ -150,7 +150,7 @@ def test_negative_numbers_and_zeros_are_in_order(n: int) -> None:
     x[n // 3] = -0.0
     x[n // 2] = 0.0
     y = x[:, 0] ** 3
-    assert np.array_equal(grown(x, y).predict(x)[0][0], y)
+    assert np.array_equal(grown(x, y).predict(x)[0], y)
 
 
 # --- what the data does not say ---
@@ -161,14 +161,14 @@ def test_split_points_are_uniform_in_the_gap() -> None:
     forest = grown(np.array([[0.2], [0.8]]), np.array([0.0, 1.0]), trees=4000)
     at = np.array([0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9])
     line = np.clip((at - 0.2) / 0.6, 0.0, 1.0)
-    mean = forest.predict(at[:, None])[0].mean(axis=0)
+    mean = forest.predict(at[:, None]).mean(axis=0)
     assert mean == pytest.approx(line, abs=4 * 0.5 / np.sqrt(4000))
     assert np.array_equal(mean[[0, 1, 5, 6]], line[[0, 1, 5, 6]])
 
 
 def test_unseen_categories_and_nan_go_to_either_side() -> None:
     forest = grown(np.array([[0.0], [1.0]]), np.array([0.0, 1.0]), [70], trees=2000)
-    unseen = forest.predict(np.array([[2.0], [69.0], [np.nan]]))[0].mean(axis=0)
+    unseen = forest.predict(np.array([[2.0], [69.0], [np.nan]])).mean(axis=0)
     assert unseen == pytest.approx([0.5] * 3, abs=4 * 0.5 / np.sqrt(2000))
 
 
@@ -179,7 +179,7 @@ def test_feature_draws_are_uniform() -> None:
     forest = grown(X, np.array([0.0, 1.0]), features=1, trees=3000)
     probes = np.zeros((3, 4))
     probes[:, :3] = np.eye(3)
-    share = forest.predict(probes)[0].mean(axis=0)
+    share = forest.predict(probes).mean(axis=0)
     assert share == pytest.approx([1 / 3] * 3, abs=4 * 0.5 / np.sqrt(3000))
 
 
@@ -202,14 +202,14 @@ def test_copies_apart_or_together_grow_the_same_trees() -> None:
     one, other = (grown(X, y, apart=apart, trees=5, bootstrap=True, min_leaf=3) for apart in (False, True))
     for tree in range(5):  # outside of the bag, columns that part the same data in the same way may differ
         bag = X[one.rows[one.offsets[tree] : one.offsets[tree + 1]]]
-        for ours, theirs in zip(one.predict(bag), other.predict(bag), strict=True):
+        for ours, theirs in zip(one.predict_leaves(bag), other.predict_leaves(bag), strict=True):
             assert ours[tree] == pytest.approx(theirs[tree], abs=1e-12)
 
 
 def leaves(forest: Forest, X: np.ndarray, y: np.ndarray, tree: int) -> dict[float, np.ndarray]:
     """Copies in each leaf of a tree whose copies stand apart; a leaf is known by its mean."""
     rows = forest.rows[forest.offsets[tree] : forest.offsets[tree + 1]]
-    leaf = forest.predict(X)[0][tree][rows]
+    leaf = forest.predict(X)[tree][rows]
     return {value: y[rows[leaf == value]] for value in np.unique(leaf)}
 
 
@@ -217,7 +217,7 @@ def test_leaves_hold_means_and_variances_of_their_copies() -> None:
     rng = np.random.default_rng(3)
     X, y = rng.random((400, 4)), rng.normal(size=400)
     forest = grown(X, y, apart=True, trees=3, bootstrap=True, min_leaf=5)
-    means, variances = forest.predict(X)
+    means, variances = forest.predict_leaves(X)
     for tree in range(3):
         for value, copies in leaves(forest, X, y, tree).items():
             assert len(copies) >= 5
@@ -231,8 +231,8 @@ def test_targets_left_out_are_as_if_never_there() -> None:
     out = y > 0.5
     forest = plant(X)
     forest.fit(np.where(out, np.nan, y))
-    assert np.array_equal(forest.predict(X[~out])[0][0], y[~out])
-    assert np.max(forest.predict(X)[0]) <= 0.5
+    assert np.array_equal(forest.predict(X[~out])[0], y[~out])
+    assert np.max(forest.predict(X)) <= 0.5
 
 
 # --- marginals ---
@@ -250,7 +250,7 @@ def test_marginals_equal_row_expansion(n: int, split: int) -> None:
     rows = np.hstack([np.repeat(configurations, len(instances), axis=0), np.tile(instances, (len(configurations), 1))])
     for tree in range(4):
         costs = {value: np.mean(10.0**copies) for value, copies in leaves(forest, X, y, tree).items()}
-        expanded = np.array([costs[value] for value in forest.predict(rows)[0][tree]]).reshape(30, -1)
+        expanded = np.array([costs[value] for value in forest.predict(rows)[tree]]).reshape(30, -1)
         ours = forest.predict_marginal(configurations, instances)[tree]
         assert ours == pytest.approx(np.log10(expanded.mean(axis=1)), abs=1e-12)
 
@@ -271,10 +271,10 @@ def test_threads_change_nothing() -> None:
     answers = []
     for threads in (1, 2, 5):
         forest = grown(X, y, types, trees=7, bootstrap=True, features=2, threads=threads)
-        first = forest.predict(Q)[0].tobytes()
+        first = forest.predict(Q).tobytes()
         forest.fit(2 * y[forest.rows])
         marginal = forest.predict_marginal(np.ascontiguousarray(Q[:, :2]), np.ascontiguousarray(Q[:, 2:]))
-        answers.append((first, forest.predict(Q)[0].tobytes(), marginal.tobytes()))
+        answers.append((first, forest.predict(Q).tobytes(), marginal.tobytes()))
     assert answers[0] == answers[1] == answers[2]
 
 
@@ -289,7 +289,7 @@ def test_a_refit_is_as_good_as_new() -> None:
 def test_seeds_matter() -> None:
     rng = np.random.default_rng(7)
     X, y = rng.random((50, 3)), rng.normal(size=50)
-    one, other = (grown(X, y, bootstrap=True, seed=seed).predict(X)[0] for seed in (0, 1))
+    one, other = (grown(X, y, bootstrap=True, seed=seed).predict(X) for seed in (0, 1))
     assert not np.array_equal(one, other)
 
 

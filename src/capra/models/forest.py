@@ -15,6 +15,8 @@ from capra.models.imputation import Belief, Indices, conditional_means, conditio
 __all__ = ["CensoredForest"]
 
 Censoring = Literal["sample", "mean", "drop", "ignore"]
+MAX_CATEGORIES = 65_535
+"""Of one column: the kernel's codes have two bytes."""
 
 
 class CensoredForest:
@@ -57,9 +59,13 @@ class CensoredForest:
     ) -> None:
         if censoring not in get_args(Censoring):
             raise ModelError(f"censoring is {censoring!r}", hint=f"use one of {', '.join(get_args(Censoring))}")
+        if upper is not None and not np.isfinite(upper):
+            raise ModelError(f"upper must be a finite number or None, not {upper}")
         for name, value in {"n_trees": n_trees, "min_leaf": min_leaf, "min_split": min_split, "threads": threads}.items():
-            if value < 1:
-                raise ModelError(f"{name} must be at least 1, not {value}")
+            if not 1 <= value < 2**32:
+                raise ModelError(f"{name} must be at least 1 and below 2^32, not {value}")
+        if not 0 <= seed < 2**64:
+            raise ModelError(f"seed must be at least 0 and below 2^64, not {seed}")
         if not 0.0 < feature_fraction <= 1.0:
             raise ModelError(f"feature_fraction must be above 0 and at most 1, not {feature_fraction}")
         self.n_trees = n_trees
@@ -77,6 +83,8 @@ class CensoredForest:
 
     def fit(self, X: ArrayLike, y: ArrayLike, censored: ArrayLike | None = None) -> Self:
         rows, values, mask, self._types = checked_data(X, y, censored, self.types)
+        if np.any(self._types > MAX_CATEGORIES):
+            raise ModelError(f"a column has more than {MAX_CATEGORIES:,} categories")
         if self.censoring == "ignore" or (self.censoring == "drop" and mask.all()):
             mask = np.zeros_like(mask)  # bounds are all that is left to learn from
         elif self.censoring == "drop":
@@ -120,9 +128,9 @@ class CensoredForest:
         def refit(imputed: Floats) -> Belief:
             targets[unknown] = imputed
             forest.fit(targets)
-            return self._belief(forest.predict(points)[0])
+            return self._observed(forest, points)
 
-        impute(self._belief(forest.predict(points)[0]), values, refit, limit=self.limit, tolerance=self.tolerance)
+        impute(self._observed(forest, points), values, refit, limit=self.limit, tolerance=self.tolerance)
 
     def predict(self, X: ArrayLike) -> tuple[Floats, Floats]:
         return self._belief(self.predict_trees(X))
@@ -130,7 +138,7 @@ class CensoredForest:
     def predict_trees(self, X: ArrayLike) -> Floats:
         """What each tree predicts, (n_trees, n)."""
         forest = self._fitted()
-        return forest.predict(checked_inputs(X, self._types))[0]
+        return forest.predict(checked_inputs(X, self._types))
 
     def predict_marginal(self, X: ArrayLike, instances: ArrayLike) -> tuple[Floats, Floats]:
         forest = self._fitted()
@@ -147,12 +155,21 @@ class CensoredForest:
         return tree
 
     def _belief(self, trees: Floats) -> Belief:
-        """Mean and deviation over trees, as in Hutter et al. 2013, section 2.
+        """Mean and deviation over trees: of the function, as in Hutter et al. 2013, section 2.
 
-        The variance inside of leaves is left out: it is mostly the noise of single runs and of what a leaf of several points
-        averages over, and neither shrinks where one learns more. Acquisition needs what could still be learnt.
+        The variance inside of leaves is left out: it is mostly the noise of single runs, which does not shrink where one
+        learns more, and acquisition asks for what could still be learnt.
         """
         return trees.mean(axis=0), np.maximum(trees.std(axis=0), self.min_std)
+
+    def _observed(self, forest: Forest, points: Floats) -> Belief:
+        """Mean and deviation of an observation: the variance over trees and the mean variance inside of their leaves.
+
+        What was censored is an observation. The paper truncates the belief about the function instead; with that, imputed
+        values came out too low, and error and likelihood were worse at every noise and size of leaf we tried.
+        """
+        means, variances = forest.predict_leaves(points)
+        return means.mean(axis=0), np.maximum(np.sqrt(means.var(axis=0) + variances.mean(axis=0)), self.min_std)
 
     def _fitted(self) -> Forest:
         if self._forest is None:

@@ -30,15 +30,14 @@ void radix_pass(std::vector<std::uint64_t>& keys, std::vector<std::uint64_t>& sc
 
 // Rows without NaN, by value. Keys carry half of the value above and the row below: three counting passes bring them into
 // order, and only rows that agree in the upper half are compared.
-std::vector<std::uint64_t> sorted_keys(const double* x, std::size_t rows, std::size_t stride) {
+std::vector<std::uint64_t> sorted_keys(const std::vector<double>& x) {
   std::vector<std::uint64_t> keys;
-  keys.reserve(rows);
-  for (std::size_t i = 0; i < rows; ++i) {
-    const double value = x[i * stride];
-    if (!std::isnan(value)) keys.push_back(upper_half(value) << 32 | i);
+  keys.reserve(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (!std::isnan(x[i])) keys.push_back(upper_half(x[i]) << 32 | i);
   }
-  const auto by_value = [=](std::uint64_t a, std::uint64_t b) {
-    return x[static_cast<std::uint32_t>(a) * stride] < x[static_cast<std::uint32_t>(b) * stride];
+  const auto by_value = [&](std::uint64_t a, std::uint64_t b) {
+    return x[static_cast<std::uint32_t>(a)] < x[static_cast<std::uint32_t>(b)];
   };
   if (keys.size() < kRadixFrom) {
     std::sort(keys.begin(), keys.end(), by_value);
@@ -55,21 +54,26 @@ std::vector<std::uint64_t> sorted_keys(const double* x, std::size_t rows, std::s
   return keys;
 }
 
-void encode_numbers(Column& column, const double* x, std::size_t stride, const std::vector<std::uint64_t>& keys) {
-  const auto value = [&](std::size_t i) { return x[static_cast<std::uint32_t>(keys[i]) * stride]; };
-  std::size_t different = keys.empty() ? 0 : 1;
-  for (std::size_t i = 1; i < keys.size(); ++i) different += value(i) != value(i - 1);
+void encode_numbers(Column& column, const std::vector<double>& x) {
+  const auto keys = sorted_keys(x);
+  std::vector<double> sorted;
+  sorted.reserve(keys.size());
+  std::size_t different = 0;
+  for (const std::uint64_t key : keys) {
+    const double value = x[static_cast<std::uint32_t>(key)];
+    different += sorted.empty() || value != sorted.back();
+    sorted.push_back(value);
+  }
   const std::size_t codes = std::min(different, kMaxCodes);
   column.low.resize(codes);
   column.high.resize(codes);
   std::size_t rank = 0, code = 0;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const bool fresh = i > 0 && value(i) != value(i - 1);
-    if (fresh) ++rank;
-    const std::size_t now = rank * codes / different;
-    if (i == 0 || now != code) column.low[now] = value(i);
-    code = now;
-    column.high[code] = value(i);
+    const std::size_t before = code;
+    rank += i > 0 && sorted[i] != sorted[i - 1];
+    code = codes == different ? rank : rank * codes / different;
+    if (i == 0 || code != before) column.low[code] = sorted[i];
+    column.high[code] = sorted[i];
     column.codes[static_cast<std::uint32_t>(keys[i])] = static_cast<Code>(code);
   }
   column.last = static_cast<Code>(code);
@@ -81,12 +85,15 @@ Column encode(const double* x, std::size_t rows, std::size_t stride, std::uint32
   Column column;
   column.categories = categories;
   column.codes.assign(rows, kMissing);
+  std::vector<double> values(rows);  // side by side: sorting jumps to and fro
+  for (std::size_t i = 0; i < rows; ++i) values[i] = x[i * stride];
   if (categories > 0) {
     column.last = static_cast<Code>(categories - 1);
-    for (std::size_t i = 0; i < rows; ++i)
-      if (!std::isnan(x[i * stride])) column.codes[i] = static_cast<Code>(x[i * stride]);
+    for (std::size_t i = 0; i < rows; ++i) {
+      if (!std::isnan(values[i])) column.codes[i] = static_cast<Code>(values[i]);
+    }
   } else {
-    encode_numbers(column, x, stride, sorted_keys(x, rows, stride));
+    encode_numbers(column, values);
   }
   column.missing = std::find(column.codes.begin(), column.codes.end(), kMissing) != column.codes.end();
   return column;

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <memory>
-#include <numeric>
 
 #include "marginal.hpp"
 #include "parallel.hpp"
@@ -57,10 +56,7 @@ void Forest::fit(const double* targets) {
     for (std::size_t i = offsets_[tree]; i < offsets_[tree + 1]; ++i) {
       if (!std::isnan(targets[i])) items.push_back({targets[i], rows_[i], weights_[i]});
     }
-    Growth growth{columns_,     options_.settings, reciprocals_, Random(options_.seed, split_stream(tree)),
-                  trees_[tree], std::vector<std::uint32_t>(columns_.size()),
-                  {}};
-    std::iota(growth.features.begin(), growth.features.end(), 0);
+    Growth growth(columns_, options_.settings, reciprocals_, Random(options_.seed, split_stream(tree)), trees_[tree]);
     scratches[worker]->wide.grow(growth, items);
   });
 }
@@ -68,11 +64,10 @@ void Forest::fit(const double* targets) {
 void Forest::predict(const Matrix& x, double* means, double* variances) const {
   parallel(trees_.size(), options_.threads, [&](std::size_t, std::size_t b) {
     const Tree& tree = trees_[b];
-    for (std::size_t i = 0; i < x.rows; ++i) {
-      const Node& leaf = tree.walk(x.row(i));
+    tree.walk(x, [&](std::size_t i, const Node& leaf) {
       means[b * x.rows + i] = leaf.value;
       if (variances) variances[b * x.rows + i] = tree.leaves[leaf.feature].variance;
-    }
+    });
   });
 }
 

@@ -53,14 +53,25 @@ struct BoundForest {
     fitted = true;
   }
 
-  std::pair<Made<double, 2>, Made<double, 2>> predict(Rows<double> x) const {
-    require(fitted, "the forest is not fitted");
-    require(x.shape(1) == width, "x must have as many columns as the data");
-    const std::size_t shape[] = {forest.trees().size(), x.shape(0)};
-    auto means = make_array<double>(shape), variances = make_array<double>(shape);
+  Made<double, 2> predict(Rows<double> x) const {
+    auto means = room_for(x);
+    nb::gil_scoped_release release;
+    forest.predict(matrix(x), means.data(), nullptr);
+    return means;
+  }
+
+  std::pair<Made<double, 2>, Made<double, 2>> predict_leaves(Rows<double> x) const {
+    auto means = room_for(x), variances = room_for(x);
     nb::gil_scoped_release release;
     forest.predict(matrix(x), means.data(), variances.data());
     return {means, variances};
+  }
+
+  Made<double, 2> room_for(const Rows<double>& x) const {
+    require(fitted, "the forest is not fitted");
+    require(x.shape(1) == width, "x must have as many columns as the data");
+    const std::size_t shape[] = {forest.trees().size(), x.shape(0)};
+    return make_array<double>(shape);
   }
 
   Made<double, 2> predict_marginal(Rows<double> configurations, Rows<double> instances) const {
@@ -105,7 +116,8 @@ void bind_forest(nb::module_& m) {
       .def_prop_ro("offsets", [](const BoundForest& f) { return f.copied<std::int64_t>(f.forest.offsets()); },
                    nb::rv_policy::automatic, "Where the entries of each tree begin; the last one: their number.")
       .def("fit", &BoundForest::fit, nb::arg("targets"), "One target per entry; NaN leaves it out.")
-      .def("predict", &BoundForest::predict, nb::arg("x"), "Means and variances of leaves, (trees, n) each.")
+      .def("predict", &BoundForest::predict, nb::arg("x"), "What each tree predicts, (trees, n).")
+      .def("predict_leaves", &BoundForest::predict_leaves, nb::arg("x"), "Means and variances in leaves, (trees, n) each.")
       .def("predict_marginal", &BoundForest::predict_marginal, nb::arg("configurations"), nb::arg("instances"),
            "log10 of the mean cost over instances in each tree, (trees, n).");
 }

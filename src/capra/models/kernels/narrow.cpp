@@ -24,6 +24,23 @@ void insertion_sort(std::uint32_t* keys, std::uint32_t count) {
   }
 }
 
+// Brings what goes left before what goes right, both in the order they had; answers where the right ones begin. The lower
+// byte of an entry is the number of its item.
+template <class T>
+std::uint32_t stable_part(T* entries, std::uint32_t begin, std::uint32_t end, const std::uint8_t* is_left, T* scratch) {
+  std::uint32_t left = begin, right = 0;
+  for (std::uint32_t i = begin; i < end; ++i) {
+    const T entry = entries[i];
+    const std::uint32_t goes_left = is_left[entry & 255];
+    entries[left] = entry;  // written to both sides: no branch, which would be guessed wrong half of the time
+    scratch[right] = entry;
+    left += goes_left;
+    right += 1 - goes_left;
+  }
+  std::memcpy(entries + left, scratch, right * sizeof(T));
+  return left;
+}
+
 }  // namespace
 
 Narrow::Narrow(const std::vector<Column>& columns) : places_(columns.size() * kStride), codes_(columns.size() * kStride) {
@@ -42,7 +59,10 @@ void Narrow::grow(Growth& growth, const Item* items, std::uint32_t count, std::u
 
 void Narrow::load(const std::vector<Column>& columns, const Item* items, std::uint32_t count) {
   std::copy(items, items + count, items_.begin());
-  for (std::uint32_t i = 0; i < count; ++i) ids_[i] = static_cast<std::uint8_t>(i);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    ids_[i] = static_cast<Id>(i);
+    weights_[i] = items[i].weight;
+  }
   for (std::size_t j = 0; j < columns.size(); ++j) {
     if (columns[j].categories == 0) {
       sort_places(columns[j], items, count, &places_[j * kStride]);
@@ -72,9 +92,10 @@ void Narrow::sort_places(const Column& column, const Item* items, std::uint32_t 
 
 void Narrow::part(Growth& growth, const Task& task) {
   centre(task);
-  const Score score(task.totals.weight, growth.settings, growth.reciprocals);
+  const Score& score = growth.score;
+  growth.score.prepare(task.totals.weight, growth.settings, growth.reciprocals);
   Split best;
-  growth.draw_features([&](std::uint32_t feature) {
+  growth.draw_features(best, [&](std::uint32_t feature) {
     return growth.columns[feature].categories == 0 ? look_numeric(feature, task, score, best)
                                                    : look_categorical(growth, feature, task, score, best);
   });
@@ -83,25 +104,18 @@ void Narrow::part(Growth& growth, const Task& task) {
     return;
   }
   choose_sides(growth, task, best);
-  Task left{task.begin, task.begin, growth.tree.make_children(task.node), {}};
-  Task right{task.end, task.end, left.node + 1, {}};
-  std::array<std::uint8_t, kStride> others;
-  std::uint32_t count = 0;
-  for (std::uint32_t i = task.begin; i < task.end; ++i) {
-    const std::uint8_t id = ids_[i];
-    if (is_left_[id]) {
-      ids_[left.end++] = id;
-      left.totals.add(items_[id]);
-    } else {
-      others[count++] = id;
-      right.totals.add(items_[id]);
-    }
-  }
-  right.begin = left.end;
-  std::copy(others.begin(), others.begin() + count, ids_.begin() + right.begin);
+  const std::uint32_t middle = stable_part(ids_.data(), task.begin, task.end, is_left_.data(), others_.data());
+  const std::uint32_t child = growth.tree.make_children(task.node);
+  const Task left = make_task(task.begin, middle, child), right = make_task(middle, task.end, child + 1);
   part_places(growth, left, right);
-  make_child(growth, right);
-  make_child(growth, left);
+  finish(growth, right);
+  finish(growth, left);
+}
+
+Narrow::Task Narrow::make_task(std::uint32_t begin, std::uint32_t end, std::uint32_t node) const {
+  Task task{begin, end, node, {}};
+  for (std::uint32_t i = begin; i < end; ++i) task.totals.add(items_[ids_[i]]);
+  return task;
 }
 
 void Narrow::centre(const Task& task) {
@@ -114,20 +128,36 @@ void Narrow::centre(const Task& task) {
 
 bool Narrow::look_numeric(std::uint32_t feature, const Task& task, const Score& score, Split& best) const {
   const Place* places = &places_[feature * kStride];
+  if (places[task.end - 1] >> 8 == kMissingRank) return look_with_missing(feature, task, score, best);
+  double gain = best.gain, sum = 0.0;
+  std::uint32_t left = 0, cut = 0;
+  for (std::uint32_t i = task.begin; i + 1 < task.end; ++i) {
+    const std::uint32_t id = places[i] & 255;
+    sum += sums_[id];
+    left += weights_[id];
+    const double now = score(sum, left);
+    if (now > gain && places[i] >> 8 != places[i + 1] >> 8) {  // no point lies between equal values
+      gain = now;
+      cut = i;
+    }
+  }
+  best.offer(gain, feature, cut, false, false);
+  return places[task.begin] >> 8 != places[task.end - 1] >> 8;
+}
+
+bool Narrow::look_with_missing(std::uint32_t feature, const Task& task, const Score& score, Split& best) const {
+  const Place* places = &places_[feature * kStride];
+  const auto bin = [&](Place place) { return Bin{sums_[place & 255], static_cast<double>(weights_[place & 255])}; };
   std::uint32_t end = task.end;
   Bin missing, left;
-  while (end > task.begin && places[end - 1] >> 8 == kMissingRank) {
-    --end;
-    missing += {sums_[places[end] & 255], static_cast<double>(items_[places[end] & 255].weight)};
-  }
-  bool possible = false;
+  while (end > task.begin && places[end - 1] >> 8 == kMissingRank) missing += bin(places[--end]);
   for (std::uint32_t i = task.begin; i < end; ++i) {
-    const std::uint32_t id = places[i] & 255;
-    left += {sums_[id], static_cast<double>(items_[id].weight)};
-    if (i + 1 < end && places[i] >> 8 == places[i + 1] >> 8) continue;  // no point lies between equal values
-    possible |= Growth::try_cut(left, missing, score, i, feature, best);
+    left += bin(places[i]);
+    if (i + 1 == end || places[i] >> 8 != places[i + 1] >> 8) {
+      Growth::try_cut(left, missing, score, i, feature, best);
+    }
   }
-  return possible;
+  return end > task.begin;
 }
 
 bool Narrow::look_categorical(Growth& growth, std::uint32_t feature, const Task& task, const Score& score, Split& best) {
@@ -135,7 +165,7 @@ bool Narrow::look_categorical(Growth& growth, std::uint32_t feature, const Task&
   std::fill_n(bins_.begin(), growth.columns[feature].categories, Bin{});
   Bin missing;
   for (std::uint32_t i = task.begin; i < task.end; ++i) {
-    const std::uint8_t id = ids_[i];
+    const Id id = ids_[i];
     (codes[id] == kMissing ? missing : bins_[codes[id]]) += {sums_[id], static_cast<double>(items_[id].weight)};
   }
   return growth.scan_categories(feature, bins_, missing, score, best);
@@ -158,35 +188,26 @@ void Narrow::choose_sides(Growth& growth, const Task& task, Split& best) {
   const double infinite = std::numeric_limits<double>::infinity();
   growth.write_numeric(task.node, best, last ? infinite : column.high[code(best.cut)],
                        last ? infinite : column.low[code(best.cut + 1)]);
-  for (std::uint32_t i = task.begin; i < task.end; ++i) {
-    is_left_[places[i] & 255] = places[i] >> 8 == kMissingRank ? best.missing_left : i <= best.cut;
+  for (std::uint32_t i = task.begin; i < task.end; ++i) is_left_[places[i] & 255] = i <= best.cut;
+  for (std::uint32_t i = task.end; i > task.begin && places[i - 1] >> 8 == kMissingRank; --i) {
+    is_left_[places[i - 1] & 255] = best.missing_left;
   }
 }
 
 void Narrow::part_places(const Growth& growth, const Task& left, const Task& right) {
-  const bool left_goes_on = !left.totals.is_final(growth.settings), right_goes_on = !right.totals.is_final(growth.settings);
-  if (!left_goes_on && !right_goes_on) return;
+  if (left.totals.is_final(growth.settings) && right.totals.is_final(growth.settings)) return;
   for (std::size_t j = 0; j < growth.columns.size(); ++j) {
-    if (growth.columns[j].categories > 0) continue;
-    Place* places = &places_[j * kStride];
-    std::uint32_t to_left = left.begin, to_right = 0;
-    for (std::uint32_t i = left.begin; i < right.end; ++i) {
-      const Place place = places[i];
-      const std::uint32_t goes_left = is_left_[place & 255];
-      places[to_left] = place;  // no branch: what was written for the other side is overwritten
-      right_[to_right] = place;
-      to_left += goes_left;
-      to_right += 1 - goes_left;
+    if (growth.columns[j].categories == 0) {
+      stable_part(&places_[j * kStride], left.begin, right.end, is_left_.data(), others_.data());
     }
-    if (right_goes_on) std::memcpy(places + right.begin, right_.data(), to_right * sizeof(Place));
   }
 }
 
-void Narrow::make_child(Growth& growth, const Task& child) {
-  if (child.totals.is_final(growth.settings)) {
-    make_leaf(growth, child);
+void Narrow::finish(Growth& growth, const Task& task) {
+  if (task.totals.is_final(growth.settings)) {
+    make_leaf(growth, task);
   } else {
-    tasks_.push_back(child);
+    tasks_.push_back(task);
   }
 }
 

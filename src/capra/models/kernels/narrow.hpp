@@ -19,6 +19,7 @@ class Narrow {
   void grow(Growth& growth, const Item* items, std::uint32_t count, std::uint32_t node, const Totals& totals);
 
  private:
+  using Id = std::uint16_t;     // number of an item
   using Place = std::uint16_t;  // rank << 8 | number of the item
   static constexpr std::uint32_t kMissingRank = 255;
   static constexpr std::size_t kStride = kMost + 1;
@@ -33,10 +34,12 @@ class Narrow {
   void part(Growth& growth, const Task& task);
   void centre(const Task& task);
   bool look_numeric(std::uint32_t feature, const Task& task, const Score& score, Split& best) const;
+  bool look_with_missing(std::uint32_t feature, const Task& task, const Score& score, Split& best) const;
   bool look_categorical(Growth& growth, std::uint32_t feature, const Task& task, const Score& score, Split& best);
   void choose_sides(Growth& growth, const Task& task, Split& best);
-  void make_child(Growth& growth, const Task& child);
+  Task make_task(std::uint32_t begin, std::uint32_t end, std::uint32_t node) const;
   void part_places(const Growth& growth, const Task& left, const Task& right);
+  void finish(Growth& growth, const Task& task);
   void make_leaf(Growth& growth, const Task& task);
 
   std::vector<Place> places_;  // column by column, kStride each
@@ -46,9 +49,10 @@ class Narrow {
   std::array<Item, kStride> items_;
   std::array<Item, kStride> leaf_;
   std::array<double, kStride> sums_;                // of an item: weight × (target − the node's mean)
-  std::array<std::uint8_t, kStride> ids_, is_left_;  // items by node; where an item goes
-  std::array<std::uint32_t, kStride> keys_, other_keys_;
-  std::array<Place, kStride> right_;
+  std::array<Id, kStride> ids_;                      // items by node
+  std::array<std::uint8_t, kStride> is_left_;        // where an item goes
+  std::array<std::uint32_t, kStride> weights_, keys_, other_keys_;
+  std::array<std::uint16_t, kStride> others_;
 };
 
 }  // namespace capra

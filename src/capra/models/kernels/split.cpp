@@ -1,14 +1,23 @@
 #include "split.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 
 namespace capra {
 
-void Totals::add(const Item& item) {
-  low = weight == 0.0 ? item.target : std::min(low, item.target);
-  high = weight == 0.0 ? item.target : std::max(high, item.target);
-  weight += item.weight;
-  sum += item.weight * item.target;
+void Score::prepare(double weight, const Settings& settings, const std::vector<double>& reciprocals) {
+  const auto total = static_cast<std::size_t>(weight);
+  factors_.assign(total + 1, -std::numeric_limits<double>::infinity());
+  for (std::size_t left = settings.min_leaf; left + settings.min_leaf <= total; ++left) {
+    factors_[left] = reciprocals[left] + reciprocals[total - left];
+  }
+}
+
+Growth::Growth(const std::vector<Column>& columns_, const Settings& settings_, const std::vector<double>& reciprocals_,
+               Random random_, Tree& tree_)
+    : columns(columns_), settings(settings_), reciprocals(reciprocals_), random(random_), tree(tree_), features(columns_.size()) {
+  std::iota(features.begin(), features.end(), 0);
 }
 
 bool Growth::scan_categories(std::uint32_t feature, const std::vector<Bin>& bins, const Bin& missing, const Score& score,
@@ -19,11 +28,10 @@ bool Growth::scan_categories(std::uint32_t feature, const std::vector<Bin>& bins
   }
   std::sort(sorted.begin(), sorted.end());
   const double before = best.gain;
-  bool possible = false;
   Bin left;
   for (std::uint32_t i = 0; i < sorted.size(); ++i) {
     left += bins[sorted[i].second];
-    possible |= try_cut(left, missing, score, i, feature, best);
+    try_cut(left, missing, score, i, feature, best);
   }
   if (best.gain > before) {
     const std::size_t words = (columns[feature].categories + 63) / 64;
@@ -36,7 +44,7 @@ bool Growth::scan_categories(std::uint32_t feature, const std::vector<Bin>& bins
       if (i <= best.cut) best.left[category / 64] |= bit;
     }
   }
-  return possible;
+  return sorted.size() > 1 || (!sorted.empty() && missing.weight > 0.0);
 }
 
 void Growth::write_feature(std::uint32_t node, Split& split, std::uint32_t flags) {

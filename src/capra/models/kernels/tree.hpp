@@ -1,7 +1,10 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include "matrix.hpp"
 
 namespace capra {
 
@@ -48,11 +51,24 @@ struct Tree {
     return subsets[node.subset + category / 64] >> (category % 64) & 1;
   }
 
-  // The leaf that a row of the data's width ends in.
-  const Node& walk(const double* row) const {
-    const Node* node = nodes.data();
-    while (!node->is_leaf()) node = &nodes[node->child + !goes_left(*node, row[node->column()])];
-    return *node;
+  // The leaves that rows end in. Several rows walk side by side: one alone would wait for memory at every step.
+  template <class Found>
+  void walk(const Matrix& x, Found found) const {
+    constexpr std::size_t kAbreast = 8;
+    const Node* at[kAbreast];
+    for (std::size_t first = 0; first < x.rows; first += kAbreast) {
+      const std::size_t count = std::min(kAbreast, x.rows - first);
+      std::fill_n(at, count, nodes.data());
+      for (bool walking = true; walking;) {
+        walking = false;
+        for (std::size_t k = 0; k < count; ++k) {
+          if (at[k]->is_leaf()) continue;
+          at[k] = &nodes[at[k]->child + !goes_left(*at[k], x.row(first + k)[at[k]->column()])];
+          walking = true;
+        }
+      }
+      for (std::size_t k = 0; k < count; ++k) found(first + k, *at[k]);
+    }
   }
 
   void make_leaf(std::uint32_t node, const Item* first, const Item* end);

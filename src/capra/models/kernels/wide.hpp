@@ -34,11 +34,13 @@ class Wide {
   void centre(const std::vector<Item>& items, const Task& task);
   bool look_numeric(const Growth& growth, std::uint32_t feature, const std::vector<Item>& items, Task& task,
                     const Score& score, Split& best);
-  bool scan(std::uint32_t feature, Range& range, int shift, const Bin& missing, const Score& score, Split& best);
+  void scan(std::uint32_t feature, Range& range, int shift, const Bin& missing, const Score& score, Split& best);
   bool look_categorical(Growth& growth, std::uint32_t feature, const std::vector<Item>& items, const Task& task,
                         const Score& score, Split& best);
   Bin fill(const Column& column, const std::vector<Item>& items, const Task& task, Code low, int shift);
-  void make_child(Growth& growth, const std::vector<Item>& items, Task child);
+  std::uint32_t stable_part(const Column& column, std::vector<Item>& items, const Task& task, const Split& best,
+                            Code& below, Code& above);
+  void finish(Growth& growth, const std::vector<Item>& items, Task task);
 
   Narrow narrow_;
   std::vector<Task> tasks_;
