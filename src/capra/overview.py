@@ -11,6 +11,7 @@ from typing import Any
 
 from capra.errors import InputError
 from capra.formats.plain import plain
+from capra.repeats import Repeats
 from capra.runs import Configuration, History, Run, RunRequest, Value
 from capra.runs.store import Store
 from capra.scenario import Scenario
@@ -74,6 +75,7 @@ def summary_of(result: Result) -> dict[str, Any]:
         "default_cost": plain(result.default_cost),
         "spent": result.spent,
         "runs": len(result.history),
+        "repeats": Repeats.of(result.history).summary(),
         "store": str(result.store) if result.store else None,
     }
 
@@ -83,8 +85,9 @@ def status_of(run: Path) -> dict[str, Any]:
     scenario = load_scenario(run)
     history, trajectory = load_history(run, scenario)
     with open_run(run) as store:
-        spent = store.notes.get("spent", {})
+        notes = store.notes
         under_way = len(store.open_leases())
+    spent = notes.get("spent", {})
     incumbent = trajectory[-1].config if trajectory else None
     record = history.record(incumbent) if incumbent else None
     return {
@@ -101,6 +104,8 @@ def status_of(run: Path) -> dict[str, Any]:
         "pairs": len(record.costs) if record else 0,
         "default_cost": plain(history.record(scenario.default).mean),
         "command": command_of(scenario, incumbent) if incumbent else None,
+        "repeats": Repeats.of(history).summary(),
+        "warnings": notes.get("warnings", []),
     }
 
 
