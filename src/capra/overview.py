@@ -34,9 +34,14 @@ __all__ = [
 def open_run(run: Path) -> Store:
     """The store of a tuning's folder, for reading."""
     path = run if run.is_file() else run / STORE
-    if not path.is_file() or path.open("rb").read(16) != b"SQLite format 3\0":
+    if not path.is_file() or not _is_database(path):
         raise InputError(f"{run} holds no tuning", hint="give the folder that was given to `capra tune --out`")
     return Store.read(path)
+
+
+def _is_database(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(16) == b"SQLite format 3\0"
 
 
 def load_scenario(run: Path) -> Scenario:

@@ -104,6 +104,8 @@ class Tuning:
         self._tickets: dict[tuple[str, str | None, int], Ticket] = {}
         self._lost_in_a_row = 0
         self._backed_up = time.monotonic()
+        self._no_backup = ""
+        """Why there is none."""
         self._warned: set[str] = set()
 
     @property
@@ -118,8 +120,8 @@ class Tuning:
 
     def warnings(self) -> list[str]:
         """What a user should know about the measurements and the store."""
-        trouble = [self.trouble] if self.trouble else []
-        return [*self.engine.warnings(), *self.store.warnings, *self.repeats.warnings(), *trouble]
+        troubles = [text for text in (self.trouble, self._no_backup) if text]
+        return [*self.engine.warnings(), *self.store.warnings, *self.repeats.warnings(), *troubles]
 
     def replay(self) -> None:
         """Bring the strategy to where the store is; runs that were under way when we died count as never made."""
@@ -208,15 +210,17 @@ class Tuning:
             return
         self._backed_up = time.monotonic()
         try:
-            if free_space(path) >= path.stat().st_size + LEAST_SPACE:
-                self.store.backup(backup_of(path))
+            if free_space(path) < path.stat().st_size + LEAST_SPACE:
+                raise StoreFull("not enough space beside it")
+            self.store.backup(backup_of(path))
+            self._no_backup = ""
         except (StoreError, OSError) as error:
-            self.trouble = f"no backup: {error}"
+            self._no_backup = f"the store could not be backed up: {error}"
 
     def _note_warnings(self) -> None:
         """Kept for whoever looks from outside; once for each kind, since the figures in them change all the time."""
         warnings = self.warnings()
-        kinds = {re.sub(r"[\d.]+", "", text) for text in warnings}
+        kinds = {words_of(text) for text in warnings}
         if kinds != self._warned:
             self._warned = kinds
             self._keep(lambda: self.store.note("warnings", warnings))
@@ -303,6 +307,11 @@ class Tuning:
         )
 
 
+def words_of(warning: str) -> str:
+    """A warning without its figures: the same one again, with other figures, is no news."""
+    return re.sub(r"[\d.]+", "", warning)
+
+
 def milestones(store: Store) -> list[Milestone]:
     """The incumbents of a stored tuning, in order."""
     return [_milestone(data) for _, _, _, data in store.decisions("incumbent")]
@@ -344,7 +353,7 @@ def tune(
     if math.isinf(min(scenario.budget.cpu, scenario.budget.wall, scenario.budget.runs)):
         raise InputError("the scenario has no budget", hint="set budget = { cpu = …, wall = …, runs = … }, any of them")
     share = (0.0 if engine == "simulated" else REPEAT_SHARE) if repeat is None else repeat
-    repeats = Repeats(scenario.cutoff, share, seed)
+    repeats = Repeats(scenario.cutoff, share)
     settings = {"strategy": strategy, "seed": seed, "workers": workers, "engine": engine, "overhead": overhead}
     settings["repeat"] = share
     with open_store(scenario, settings | {"options": options}, out, durability=durability) as store:

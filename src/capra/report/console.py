@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import sys
 import time
 from collections import deque
@@ -18,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from capra.runs import Status
-from capra.tune import Tuning
+from capra.tune import Tuning, words_of
 
 __all__ = ["LiveConsole"]
 
@@ -61,9 +60,9 @@ class LiveConsole:
                 self.console.print(event, highlight=False)
         self._milestones = len(tuning.trajectory)
         for text in tuning.warnings():
-            if not self._live and _words(text) not in self._warnings:
+            if not self._live and words_of(text) not in self._warnings:
                 self._warn(text)
-            self._warnings[_words(text)] = text
+            self._warnings[words_of(text)] = text
         now = time.monotonic()
         if now - self._last >= (EVERY if self._live else EVERY_LINE):
             self._last = now
@@ -117,10 +116,6 @@ def _incumbent(tuning: Tuning) -> str:
 def _line(tuning: Tuning) -> str:
     share = tuning.meter.share(tuning.history, tuning.engine.clock)
     return f"{100 * share:3.0f} %  " + "; ".join(f"{name} {text}" for name, text in _facts(tuning))
-
-
-def _words(text: str) -> str:
-    return re.sub(r"[\d.]+", "", text)
 
 
 def _clock(seconds: float) -> str:
