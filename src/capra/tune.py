@@ -127,7 +127,7 @@ class Tuning:
         """Bring the strategy to where the store is; runs that were under way when we died count as never made."""
         for run in self.store.runs():
             self._tell(run)
-        self.store.abandon_open_leases("the tuning was interrupted")
+        self._keep(lambda: self.store.abandon_open_leases("the tuning was interrupted"))
 
     def run(self, watch: Callable[[Tuning], None] = lambda _: None) -> None:
         """Until the budget is used up, the strategy has finished, or somebody stops us."""
@@ -357,7 +357,7 @@ def tune(
     settings = {"strategy": strategy, "seed": seed, "workers": workers, "engine": engine, "overhead": overhead}
     settings["repeat"] = share
     with open_store(scenario, settings | {"options": options}, out, durability=durability) as store:
-        context = Context(scenario, seed, store.decision, store.decide, options)
+        context = Context(scenario, seed, store.decision, _patient(store.decide), options)
         before = store.notes.get("spent", {"wall": 0.0, "own": 0.0})
         meter = Meter(scenario.budget, scenario.unit, overhead=overhead, **before)
         running = make_engine(scenario, engine, workers)
@@ -368,6 +368,19 @@ def tune(
             return tuning.result()
         finally:
             running.close()
+
+
+def _patient(write: Callable[[str, str, Any], None]) -> Callable[[str, str, Any], None]:
+    """Waits for space where there is none; for writes in the middle of a strategy's thoughts, which cannot be repeated."""
+
+    def written(kind: str, key: str, data: Any) -> None:
+        while True:
+            try:
+                return write(kind, key, data)
+            except StoreFull:
+                time.sleep(HEARTBEAT)
+
+    return written
 
 
 def resume(out: str | Path, scenario: Scenario | None = None, watch: Callable[[Tuning], None] = lambda _: None) -> Result:
@@ -414,7 +427,7 @@ def open_store(
         "bases": [str(base.resolve()) for base in scenario.bases],
         "settings": plain(settings),
     }
-    if not path.exists():
+    if not path.exists() or not path.stat().st_size:  # a creation that was killed leaves an empty file
         path.parent.mkdir(parents=True, exist_ok=True)
         return Store.create(path, meta, durability=how)
     store = Store.open(path, durability="batch" if how == "batch" else "full")

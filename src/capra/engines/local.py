@@ -26,6 +26,7 @@ from capra.scenario import Scenario
 from capra.targets import make_target
 from capra.targets.base import ProcessTarget
 from capra.targets.judge import lost
+from capra.targets.scratch import sweep
 from capra.targets.supervisor import Facts, Limits, Supervised, delegated_cgroup
 
 __all__ = ["LocalEngine"]
@@ -82,6 +83,7 @@ class LocalEngine:
         self._affinity = os.sched_getaffinity(0)
         self._began = time.monotonic()
         self._pins = self._assign_cores(workers, pin)
+        sweep()
 
     def _assign_cores(self, workers: int, pin: bool) -> list[tuple[int, ...]]:
         """A core for each worker, if that leaves one for us; otherwise the scheduler decides."""
