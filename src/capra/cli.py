@@ -310,10 +310,11 @@ def tune(
 @app.command()
 def resume(
     run: RunFolder,
+    takeover: Annotated[bool, typer.Option("--takeover", help="Although another process may still be at it.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Go on with a tuning that was interrupted, exactly where it was."""
-    result = _watched(lambda watch: resume_tuning(run, watch=watch), run, as_json)
+    result = _watched(lambda watch: resume_tuning(run, watch=watch, takeover=takeover), run, as_json)
     _print_result(load_scenario(run), result, as_json)
 
 

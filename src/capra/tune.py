@@ -127,6 +127,7 @@ class Tuning:
         """Bring the strategy to where the store is; runs that were under way when we died count as never made."""
         for run in self.store.runs():
             self._tell(run)
+            self.meter.wall_before = max(self.meter.wall_before, run.finished)  # the note of it comes after the run
         self._keep(lambda: self.store.abandon_open_leases("the tuning was interrupted"))
 
     def run(self, watch: Callable[[Tuning], None] = lambda _: None) -> None:
@@ -335,6 +336,7 @@ def tune(
     overhead: str = "count",
     repeat: float | None = None,
     durability: Durability | None = None,
+    takeover: bool = False,
     watch: Callable[[Tuning], None] = lambda _: None,
     **options: Any,
 ) -> Result:
@@ -345,8 +347,8 @@ def tune(
     ``overhead="ignore"`` leaves our own computing time out of the budget. ``durability`` is "full" for real runs (every run
     is safe before the next step) and "batch" for simulated ones (a crash may cost the last second). ``repeat`` is the share
     of runs that repeat an earlier one, to see whether the machine still measures the same: 0.01 of real runs, none of
-    simulated ones. ``watch`` is called whenever something happened. ``options`` go to the strategy (``slack``,
-    ``capping``, …).
+    simulated ones. ``takeover`` resumes a store although another process may still write to it: that one's next write
+    fails. ``watch`` is called whenever something happened. ``options`` go to the strategy (``slack``, ``capping``, …).
     """
     if overhead not in ("count", "ignore"):
         raise InputError(f"overhead is 'count' or 'ignore', not {overhead!r}")
@@ -356,7 +358,7 @@ def tune(
     repeats = Repeats(scenario.cutoff, share)
     settings = {"strategy": strategy, "seed": seed, "workers": workers, "engine": engine, "overhead": overhead}
     settings["repeat"] = share
-    with open_store(scenario, settings | {"options": options}, out, durability=durability) as store:
+    with open_store(scenario, settings | {"options": options}, out, durability=durability, takeover=takeover) as store:
         context = Context(scenario, seed, store.decision, _patient(store.decide), options)
         before = store.notes.get("spent", {"wall": 0.0, "own": 0.0})
         meter = Meter(scenario.budget, scenario.unit, overhead=overhead, **before)
@@ -383,7 +385,13 @@ def _patient(write: Callable[[str, str, Any], None]) -> Callable[[str, str, Any]
     return written
 
 
-def resume(out: str | Path, scenario: Scenario | None = None, watch: Callable[[Tuning], None] = lambda _: None) -> Result:
+def resume(
+    out: str | Path,
+    scenario: Scenario | None = None,
+    watch: Callable[[Tuning], None] = lambda _: None,
+    *,
+    takeover: bool = False,
+) -> Result:
     """Go on with the tuning in a folder. ``scenario`` is needed only where the stored one holds Python objects."""
     from capra.runs.store import Store
 
@@ -392,7 +400,8 @@ def resume(out: str | Path, scenario: Scenario | None = None, watch: Callable[[T
     with Store.read(Path(out) / STORE) as store:
         meta = dict(store.meta)
     settings = dict(meta["settings"])
-    return tune(scenario or stored_scenario(meta), out=out, watch=watch, **settings.pop("options"), **settings)
+    how = {"out": out, "watch": watch, "takeover": takeover, **settings.pop("options")}
+    return tune(scenario or stored_scenario(meta), **how, **settings)
 
 
 def stored_scenario(meta: dict[str, Any]) -> Scenario:
@@ -409,6 +418,7 @@ def open_store(
     name: str = STORE,
     *,
     durability: Durability | None = None,
+    takeover: bool = False,
 ) -> Store:
     """The store in a folder, made or resumed; in memory where nothing is to be kept."""
     from capra.runs.store import Store  # like the engines: `import capra` stays quick
@@ -430,7 +440,7 @@ def open_store(
     if not path.exists() or not path.stat().st_size:  # a creation that was killed leaves an empty file
         path.parent.mkdir(parents=True, exist_ok=True)
         return Store.create(path, meta, durability=how)
-    store = Store.open(path, durability="batch" if how == "batch" else "full")
+    store = Store.open(path, durability="batch" if how == "batch" else "full", takeover=takeover)
     for key in ("scenario", "settings"):
         if store.meta[key] != meta[key]:
             store.close()

@@ -1,6 +1,6 @@
 """kill -9 of the coordinator: what was acknowledged is there, and the resumed tuning is the one that was never interrupted.
 
-RELIABILITY row 13. CAPRA_KILLS sets the number of kills (`make faults` takes 200).
+RELIABILITY row 13. CAPRA_KILLS sets the number of kills (`make faults` takes 200). Row 16: two coordinators, one store.
 """
 
 from __future__ import annotations
@@ -12,7 +12,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+import capra
+from capra.errors import StoreError
 from capra.runs.store import Store
+from capra.tune import Tuning
 from tests.faults.coordinator import run
 from tests.runs.checker import check
 from tests.strategies.conformance import sequence
@@ -49,3 +54,27 @@ def test_a_killed_and_resumed_tuning_equals_an_uninterrupted_one(tmp_path: Path)
             kills += 1
         with Store.read(folder / "history.sqlite") as store:
             assert sequence(list(store.runs())) == sequence(list(whole.history))
+
+
+def test_of_two_coordinators_only_one_can_write(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    command = [sys.executable, "-m", "tests.faults.real", str(folder), "60"]
+    first = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert first.stdout is not None
+    assert first.stdout.readline().startswith("1 ")
+    with pytest.raises(StoreError, match=f"is being written by process {first.pid} .*--takeover"):
+        capra.resume(folder)
+
+    def until_five_more(tuning: Tuning) -> None:
+        before.setdefault("runs", len(tuning.history))
+        if len(tuning.history) >= before["runs"] + 5:
+            tuning.stop()
+
+    before: dict[str, int] = {}
+    result = capra.resume(folder, watch=until_five_more, takeover=True)
+    _, errors = first.communicate(timeout=60)
+    assert first.returncode == 1
+    assert "another process took over" in errors
+    assert len(result.history) >= before["runs"] + 5
+    assert check(folder / "history.sqlite") == []

@@ -241,6 +241,22 @@ def test_a_hog_on_the_machine_is_noticed(tmp_path: Path, hogs: Callable[[], None
     assert all(load is not None and load >= 0.0 for load in loads)
 
 
+@pytest.mark.parametrize("terminal", [False, True])
+def test_the_console_warns(terminal: bool) -> None:
+    """Where nobody watches, once; in a terminal in the picture, and again when that is gone."""
+    screen = io.StringIO()
+    with LiveConsole(Console(file=screen, force_terminal=terminal, width=200)) as console:
+
+        def warn(tuning: Tuning) -> None:
+            tuning.trouble = f"{len(tuning.history)} runs, and a comet"
+            console.watch(tuning)
+
+        tune(small(runs=30), watch=warn)
+    last = screen.getvalue().splitlines()[-1]
+    assert "runs, and a comet" in screen.getvalue()
+    assert ("30 runs, and a comet" in last) if terminal else screen.getvalue().count("comet") == 1
+
+
 # --- row 30: the same seed, another time ---
 
 
