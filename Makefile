@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 KERNELS := $(shell find src/capra -name '*.cpp' -o -name '*.hpp' -o -name '*.inl') CMakeLists.txt
 
-.PHONY: setup demo test lint check sanitize bench clean
+.PHONY: setup demo test faults lint check sanitize bench clean
 
 setup: $(STAMP)
 
@@ -19,6 +19,9 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest -n 2
+
+faults: setup
+	CAPRA_KILLS=200 CAPRA_NEMESIS=30 $(BIN)/python -m pytest -n 2 -rP tests/faults
 
 lint: setup
 	$(BIN)/ruff format --check .

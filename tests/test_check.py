@@ -229,3 +229,11 @@ def test_names_are_not_markup(folder: Path) -> None:
     done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=100)
     assert done.returncode == 0, done.stderr
     assert "train/<script>[bold]x[ab].cnf" in done.stdout
+
+
+def test_what_the_engine_noticed_is_said(check: Checked) -> None:
+    """A target that mostly waits, for runs measured by their CPU time."""
+    done = check("sleep 0.15; echo s SATISFIABLE", "--json")
+    [text] = [finding["text"] for finding in json.loads(done.stdout)["findings"] if finding["topic"] == "machine"]
+    assert "CPU and wall time differ" in text
+    assert done.returncode == 0

@@ -40,12 +40,13 @@ from capra.overview import (
     verdict_of,
 )
 from capra.rehearse import Rehearsed, findings_of, rehearse
+from capra.repeats import Repeats
 from capra.report.console import LiveConsole
 from capra.report.curve import overtuning_curve
 from capra.runs import Configuration
 from capra.runs.exchange import export_store
 from capra.scenario import Scenario
-from capra.tune import Result, Tuning
+from capra.tune import REPEAT_SHARE, Result, Tuning
 from capra.tune import resume as resume_tuning
 from capra.tune import tune as run_tuning
 
@@ -195,8 +196,10 @@ def check(
     if not as_json:
         _say(f"[bold]{escape(loaded.name or str(scenario))}[/]")
         _print_findings(findings)
-    runs = [] if static else _rehearse(loaded, workers, quiet=as_json)
+    warnings: list[str] = []
+    runs = [] if static else _rehearse(loaded, workers, warnings.append, quiet=as_json)
     later = findings_of(loaded, runs) if runs else []
+    later += [Finding("warning", "machine", text) for text in warnings]
     if as_json:
         document = {"scenario": str(scenario), "findings": plain(findings + later), "runs": [_run(run) for run in runs]}
         _print_json(document)
@@ -211,7 +214,7 @@ def _print_findings(findings: list[Finding]) -> None:
     _print_rows([(marks[finding.level], finding.topic, escape(finding.text)) for finding in findings])
 
 
-def _rehearse(scenario: Scenario, workers: int, *, quiet: bool) -> list[Rehearsed]:
+def _rehearse(scenario: Scenario, workers: int, warned: Callable[[str], None], *, quiet: bool) -> list[Rehearsed]:
     def told(run: Rehearsed) -> None:
         if not quiet:
             outcome = run.outcome
@@ -222,7 +225,7 @@ def _rehearse(scenario: Scenario, workers: int, *, quiet: bool) -> list[Rehearse
             _say("  ".join([*parts, *([escape(outcome.reason)] if outcome.reason else [])]))
             _say(f"    [dim]{escape(run.command)}[/]")
 
-    return rehearse(scenario, workers=workers, told=told)
+    return rehearse(scenario, workers=workers, told=told, warned=warned)
 
 
 def _run(run: Rehearsed) -> dict[str, Any]:
@@ -299,14 +302,16 @@ def tune(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Another option of the strategy, NAME=VALUE: --set audit=0.05")
     ] = None,
+    repeat: Annotated[
+        float, typer.Option(help="Share of runs made again, to see whether this machine still measures the same.", min=0.0)
+    ] = REPEAT_SHARE,
     as_json: AsJson = False,
 ) -> None:
     """Find a faster configuration. Ctrl-C stops it and says how to go on."""
     loaded = Scenario.load(scenario)
-    options = {"slack": slack, "capping": capping} | dict(_setting(text) for text in settings or [])
-    result = _watched(
-        lambda watch: run_tuning(loaded, strategy, seed=seed, workers=workers, out=out, watch=watch, **options), out, as_json
-    )
+    options: dict[str, Any] = {"seed": seed, "workers": workers, "repeat": repeat, "slack": slack, "capping": capping}
+    options |= dict(_setting(text) for text in settings or [])
+    result = _watched(lambda watch: run_tuning(loaded, strategy, out=out, watch=watch, **options), out, as_json)
     _print_result(loaded, result, as_json)
 
 
@@ -324,10 +329,11 @@ def _setting(text: str) -> tuple[str, Any]:
 @app.command()
 def resume(
     run: RunFolder,
+    takeover: Annotated[bool, typer.Option("--takeover", help="Although another process may still be at it.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Go on with a tuning that was interrupted, exactly where it was."""
-    result = _watched(lambda watch: resume_tuning(run, watch=watch), run, as_json)
+    result = _watched(lambda watch: resume_tuning(run, watch=watch, takeover=takeover), run, as_json)
     _print_result(load_scenario(run), result, as_json)
 
 
@@ -366,6 +372,8 @@ def _print_result(scenario: Scenario, result: Result, as_json: bool) -> None:
         return
     pairs = len(result.history.record(Configuration(result.incumbent)).costs)
     _say(f"cost {result.cost:.4g} on {pairs} pairs; the default's {result.default_cost:.4g}; {len(result.history)} runs")
+    if (repeats := Repeats.of(result.history)).made:
+        _say(str(repeats))
     _say(f"[bold]{escape(command)}[/]")
     _say(f"next: capra validate {escape(str((result.store or Path()).parent))}")
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from capra.errors import InputError
 from capra.formats.plain import plain
+from capra.repeats import Repeats
 from capra.runs import Configuration, History, Run, RunRequest, Value
 from capra.runs.store import Store
 from capra.scenario import Scenario
@@ -34,9 +35,14 @@ __all__ = [
 def open_run(run: Path) -> Store:
     """The store of a tuning's folder, for reading."""
     path = run if run.is_file() else run / STORE
-    if not path.is_file() or path.open("rb").read(16) != b"SQLite format 3\0":
+    if not path.is_file() or not _is_database(path):
         raise InputError(f"{run} holds no tuning", hint="give the folder that was given to `capra tune --out`")
     return Store.read(path)
+
+
+def _is_database(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(16) == b"SQLite format 3\0"
 
 
 def load_scenario(run: Path) -> Scenario:
@@ -75,6 +81,7 @@ def summary_of(result: Result) -> dict[str, Any]:
         "default_cost": plain(result.default_cost),
         "spent": result.spent,
         "runs": len(result.history),
+        "repeats": Repeats.of(result.history).summary(),
         "store": str(result.store) if result.store else None,
     }
 
@@ -90,9 +97,10 @@ def status_of(run: Path) -> dict[str, Any]:
     scenario = load_scenario(run)
     history, trajectory = load_history(run, scenario)
     with open_run(run) as store:
-        spent = store.notes.get("spent", {})
+        notes = store.notes
         under_way = len(store.open_leases())
         audits = [data["wrong"] for _, _, _, data in store.decisions("audit")]
+    spent = notes.get("spent", {})
     incumbent = trajectory[-1].config if trajectory else None
     record = history.record(incumbent) if incumbent else None
     return {
@@ -110,6 +118,8 @@ def status_of(run: Path) -> dict[str, Any]:
         "default_cost": plain(history.record(scenario.default).mean),
         "audited_rejections": {"checked": len(audits), "wrong": sum(audits)} if audits else None,
         "command": command_of(scenario, incumbent) if incumbent else None,
+        "repeats": Repeats.of(history).summary(),
+        "warnings": notes.get("warnings", []),
     }
 
 

@@ -7,7 +7,6 @@ configurations. Then what we measured is held against what the target claims.
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -17,7 +16,6 @@ from capra.check import Finding
 from capra.engines import LocalEngine, Ticket
 from capra.runs import Configuration, Outcome, RunRequest, Status
 from capra.scenario import Scenario
-from capra.targets import make_target
 
 __all__ = ["Rehearsed", "findings_of", "rehearse"]
 
@@ -39,16 +37,21 @@ class Rehearsed:
     command: str
 
 
-def rehearse(scenario: Scenario, *, workers: int = 1, told: Callable[[Rehearsed], None] = lambda _: None) -> list[Rehearsed]:
-    """Make the runs; ``told`` hears of each as it ends."""
-    target = make_target(scenario)
+def rehearse(
+    scenario: Scenario,
+    *,
+    workers: int = 1,
+    told: Callable[[Rehearsed], None] = lambda _: None,
+    warned: Callable[[str], None] = lambda _: None,
+) -> list[Rehearsed]:
+    """Make the runs; ``told`` hears of each as it ends, ``warned`` in the end what there is to know about the machine."""
     seed = scenario.seeds[0] if scenario.seeds else 0 if scenario.deterministic else 1
     done: list[Rehearsed] = []
-    with LocalEngine(scenario, workers, target=target) as engine:
+    with LocalEngine(scenario, workers) as engine:
 
         def run(purposes: list[tuple[str, RunRequest]]) -> None:
             for purpose, request, outcome in _run_all(engine, purposes):
-                done.append(Rehearsed(purpose, request, outcome, _command(scenario, target.argv(request))))
+                done.append(Rehearsed(purpose, request, outcome, engine.command(request)))
                 told(done[-1])
 
         instances: list[str | None] = [instance.name for instance in scenario.instances[:INSTANCES]] or [None]
@@ -57,13 +60,9 @@ def rehearse(scenario: Scenario, *, workers: int = 1, told: Callable[[Rehearsed]
         if solved := [run for run in done if run.outcome.status is Status.SUCCESS]:
             run(_second_looks(solved))
             run([("random", RunRequest(config, instances[0], seed, scenario.cutoff)) for config in _random(scenario, seed)])
+        for text in engine.warnings():
+            warned(text)
     return done
-
-
-def _command(scenario: Scenario, argv: list[str]) -> str:
-    """What to type in a shell."""
-    place = "" if scenario.directory is None else f"cd {shlex.quote(str(scenario.directory))} && "
-    return place + shlex.join(argv)
 
 
 def _second_looks(solved: list[Rehearsed]) -> list[tuple[str, RunRequest]]:

@@ -6,20 +6,26 @@ appends the outcome; the strategy is told. Nothing else holds state: kill any pr
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import platform
+import re
+import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import capra
+from capra.breaker import ALIKE, CONTROL, Breaker
 from capra.budget import Meter
-from capra.errors import InputError, StoreFull, TargetError, did_you_mean
+from capra.errors import InputError, StoreError, StoreFull, TargetError, did_you_mean
 from capra.formats.plain import plain
-from capra.runs import Configuration, History, Outcome, Run, Status, Value
-from capra.runs.place import free_space
+from capra.repeats import REPEAT, Repeats
+from capra.runs import Configuration, History, Outcome, Run, RunRequest, Status, Value
+from capra.runs.place import backup_of, free_space
 from capra.scenario import Scenario
 from capra.strategies import Context, Strategy, make_strategy
 
@@ -38,6 +44,10 @@ LEAST_SPACE = 200 * 1024**2
 """Bytes that must be free beside the store before another run starts: what ends must find room."""
 LOST_IN_A_ROW = 5
 """So many runs in a row that the infrastructure lost are no accident."""
+BACKUP_EVERY = 3600.0
+"""Seconds between two backups of the store."""
+REPEAT_SHARE = 0.01
+"""Share of real runs that repeat an earlier one, unless somebody says otherwise."""
 ENGINES = ("local", "simulated")
 
 
@@ -69,7 +79,15 @@ class Result:
 class Tuning:
     """One tuning under way."""
 
-    def __init__(self, scenario: Scenario, strategy: Strategy, engine: Engine, store: Store, meter: Meter) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        strategy: Strategy,
+        engine: Engine,
+        store: Store,
+        meter: Meter,
+        repeats: Repeats | None = None,
+    ) -> None:
         self.scenario = scenario
         self.strategy = strategy
         self.engine = engine
@@ -79,9 +97,15 @@ class Tuning:
         self.trouble = ""
         """What keeps us from going on, if anything."""
         self.trajectory = milestones(store)
+        self.breaker = Breaker(scenario.cutoff)
+        self.repeats = repeats or Repeats(scenario.cutoff)
         self._leases: dict[Ticket, Lease] = {}
         self._tickets: dict[tuple[str, str | None, int], Ticket] = {}
         self._lost_in_a_row = 0
+        self._backed_up = time.monotonic()
+        self._no_backup = ""
+        """Why there is none."""
+        self._warned: set[str] = set()
 
     @property
     def history(self) -> History:
@@ -95,13 +119,15 @@ class Tuning:
 
     def warnings(self) -> list[str]:
         """What a user should know about the measurements and the store."""
-        return [*self.engine.warnings(), *self.store.warnings, *([self.trouble] if self.trouble else [])]
+        troubles = [text for text in (self.trouble, self._no_backup) if text]
+        return [*self.engine.warnings(), *self.store.warnings, *self.repeats.warnings(), *troubles]
 
     def replay(self) -> None:
         """Bring the strategy to where the store is; runs that were under way when we died count as never made."""
         for run in self.store.runs():
-            self.strategy.tell(run)
-        self.store.abandon_open_leases("the tuning was interrupted")
+            self._tell(run)
+            self.meter.wall_before = max(self.meter.wall_before, run.finished)  # the note of it comes after the run
+        self._keep(lambda: self.store.abandon_open_leases("the tuning was interrupted"))
 
     def run(self, watch: Callable[[Tuning], None] = lambda _: None) -> None:
         """Until the budget is used up, the strategy has finished, or somebody stops us."""
@@ -113,33 +139,91 @@ class Tuning:
             for ticket, outcome in self.engine.wait(min(HEARTBEAT, self.meter.wall_left(self.engine.clock))):
                 self._record(ticket, outcome)
             self._tighten()
-            if self.stopping or self.meter.wall_left(self.engine.clock) == 0.0:
+            self._back_up()
+            if self._is_over:
                 self._cancel_all()
 
     def stop(self) -> None:
         """Finish soon: runs under way are stopped and count as never made. May be called from a signal handler."""
         self.stopping = True
 
+    @property
+    def _is_over(self) -> bool:
+        """Are runs under way to be stopped?"""
+        return self.stopping or self.meter.wall_left(self.engine.clock) == 0.0
+
     def _start_runs(self) -> None:
         cutoffs = [lease.request.cutoff for lease in self._leases.values()]
         room = min(self.engine.free, self.meter.room(self.history, cutoffs, self.engine.clock))
         if self.stopping or room <= 0 or not self._has_space():
             return
-        wanted = [(request, self.strategy.why(request)) for request in self.strategy.ask(int(room))]
+        wanted = self._wanted(int(room))
         for lease in self._keep(lambda: self.store.lease_many(wanted)):
             ticket = self.engine.submit(lease.request)
             self._leases[ticket] = lease
             self._tickets[lease.request.cell] = ticket
 
+    def _wanted(self, room: int) -> list[tuple[RunRequest, str]]:
+        """What to run now, and who asks for it. While a control is under way nothing else is started."""
+        again = {lease.asked_by for lease in self._leases.values()}
+        if (control := self.breaker.control) is not None:
+            return [] if CONTROL in again else [(control, CONTROL)]
+        repeat = None if REPEAT in again else self.repeats.due(self.strategy.incumbent)
+        wanted = [] if repeat is None else [(repeat, REPEAT)]
+        return wanted + [(request, self.strategy.why(request)) for request in self.strategy.ask(room - len(wanted))]
+
     def _record(self, ticket: Ticket, outcome: Outcome) -> None:
         lease = self._leases.pop(ticket)
         del self._tickets[lease.request.cell]
         wall = self.meter.wall(self.engine.clock)
+        broken = lease.asked_by == CONTROL and outcome.status is Status.CRASHED and self.breaker.control is not None
+        if broken:
+            self._take_back(outcome)
+            outcome = dataclasses.replace(outcome, status=Status.LOST)
         run = self._keep(lambda: self.store.finish(lease.assignment, lease.attempt, outcome, wall))
-        self.strategy.tell(run or Run(lease.request, outcome, lease.asked_by))
-        self._refuse_a_broken_target(outcome)
+        self._tell(run or Run(lease.request, outcome, lease.asked_by))
+        self._refuse_a_broken_target(lease.request, outcome, broken=broken)
         self._note_incumbent()
         self._keep(lambda: self.store.note("spent", {"wall": wall, "own": self.meter.own}))
+        self._note_warnings()
+
+    def _tell(self, run: Run) -> None:
+        """The strategy, and who watches the machine. Runs made again decide nothing, unless they refute an answer."""
+        self.breaker.tell(run)
+        self.repeats.tell(run)
+        if run.asked_by in (CONTROL, REPEAT) and run.outcome.status is not Status.WRONG:
+            self.history.add(run)
+        else:
+            self.strategy.tell(run)
+
+    def _take_back(self, control: Outcome) -> None:
+        """The last runs, as far as they crashed alike, were lost: whatever was decided because of them never was."""
+        self._keep(self.store.flush)
+        gone = list(takewhile(lambda pair: self.breaker.suspects(pair[1].outcome), self.store.latest()))
+        reason = f"crashed when a run that had succeeded before crashed as well: {control.reason}"
+        self._keep(lambda: self.store.take_back(gone, reason))
+
+    def _back_up(self) -> None:
+        """Once an hour, if there is room; a backup that fails is no reason to stop."""
+        path = self.store.path
+        if path is None or time.monotonic() - self._backed_up < BACKUP_EVERY:
+            return
+        self._backed_up = time.monotonic()
+        try:
+            if free_space(path) < path.stat().st_size + LEAST_SPACE:
+                raise StoreFull("not enough space beside it")
+            self.store.backup(backup_of(path))
+            self._no_backup = ""
+        except (StoreError, OSError) as error:
+            self._no_backup = f"the store could not be backed up: {error}"
+
+    def _note_warnings(self) -> None:
+        """Kept for whoever looks from outside; once for each kind, since the figures in them change all the time."""
+        warnings = self.warnings()
+        kinds = {words_of(text) for text in warnings}
+        if kinds != self._warned:
+            self._warned = kinds
+            self._keep(lambda: self.store.note("warnings", warnings))
 
     def _has_space(self) -> bool:
         """Is there room for what the runs will leave? Waits for it when there is nothing else to wait for."""
@@ -171,15 +255,29 @@ class Tuning:
         for ticket in self._leases:
             self.engine.cancel(ticket)
 
-    def _refuse_a_broken_target(self, outcome: Outcome) -> None:
+    def _refuse_a_broken_target(self, request: RunRequest, outcome: Outcome, *, broken: bool) -> None:
         """A target that cannot run at all ends the tuning with a reason; resuming works once it is mended."""
-        if self.stopping:
+        if outcome.aborts:
+            raise self._broken(f"stopped, because {outcome.reason}", request)
+        if broken:
+            what = f"at least {ALIKE} runs in a row crashed alike, and so did a run that had succeeded before"
+            raise self._broken(f"{what}: {outcome.reason}. No configuration was blamed", request)
+        if self._is_over:
             return
         self._lost_in_a_row = self._lost_in_a_row + 1 if outcome.status is Status.LOST else 0
         if self._lost_in_a_row >= LOST_IN_A_ROW:
-            raise TargetError(f"{LOST_IN_A_ROW} runs in a row were lost: {outcome.reason}", hint="capra check, then resume")
+            raise self._broken(f"{LOST_IN_A_ROW} runs in a row were lost: {outcome.reason}", request)
         if len(self.history) == 1 and outcome.status is Status.CRASHED:
-            raise TargetError(f"the default configuration crashes: {outcome.reason}", hint="capra check shows the command")
+            raise self._broken(f"the default configuration crashes: {outcome.reason}", request)
+
+    def _broken(self, what: str, request: RunRequest) -> TargetError:
+        command = self.engine.command(request)
+        see = "capra check shows the command" if command is None else f"to see it: {command}"
+        return TargetError(what, hint=see if self.store.path is None else f"{see}; mend it, then {self._go_on()}")
+
+    def _go_on(self) -> str:
+        path = self.store.path or Path()
+        return f"capra {'resume' if path.name == STORE else 'validate'} {shlex.quote(str(path.parent))}"
 
     def _note_incumbent(self) -> None:
         incumbent = self.strategy.incumbent
@@ -209,6 +307,11 @@ class Tuning:
         )
 
 
+def words_of(warning: str) -> str:
+    """A warning without its figures: the same one again, with other figures, is no news."""
+    return re.sub(r"[\d.]+", "", warning)
+
+
 def milestones(store: Store) -> list[Milestone]:
     """The incumbents of a stored tuning, in order."""
     return [_milestone(data) for _, _, _, data in store.decisions("incumbent")]
@@ -230,7 +333,9 @@ def tune(
     engine: str = "local",
     out: str | Path | None = None,
     overhead: str = "count",
+    repeat: float | None = None,
     durability: Durability | None = None,
+    takeover: bool = False,
     watch: Callable[[Tuning], None] = lambda _: None,
     **options: Any,
 ) -> Result:
@@ -239,21 +344,26 @@ def tune(
     ``out`` is a folder for the store; a store that is there already is resumed, if it was made with the same scenario,
     strategy, seed and options. Without it a simulated tuning leaves nothing behind, and a real one writes to ``runs/``.
     ``overhead="ignore"`` leaves our own computing time out of the budget. ``durability`` is "full" for real runs (every run
-    is safe before the next step) and "batch" for simulated ones (a crash may cost the last second). ``watch`` is called
-    whenever something happened. ``options`` go to the strategy (``slack``, ``capping``, …).
+    is safe before the next step) and "batch" for simulated ones (a crash may cost the last second). ``repeat`` is the share
+    of runs that repeat an earlier one, to see whether the machine still measures the same: 0.01 of real runs, none of
+    simulated ones. ``takeover`` resumes a store although another process may still write to it: that one's next write
+    fails. ``watch`` is called whenever something happened. ``options`` go to the strategy (``slack``, ``capping``, …).
     """
     if overhead not in ("count", "ignore"):
         raise InputError(f"overhead is 'count' or 'ignore', not {overhead!r}")
     if math.isinf(min(scenario.budget.cpu, scenario.budget.wall, scenario.budget.runs)):
         raise InputError("the scenario has no budget", hint="set budget = { cpu = …, wall = …, runs = … }, any of them")
+    share = (0.0 if engine == "simulated" else REPEAT_SHARE) if repeat is None else repeat
+    repeats = Repeats(scenario.cutoff, share)
     settings = {"strategy": strategy, "seed": seed, "workers": workers, "engine": engine, "overhead": overhead}
-    with open_store(scenario, settings | {"options": options}, out, durability=durability) as store:
-        context = Context(scenario, seed, store.decision, store.decide, options)
+    settings["repeat"] = share
+    with open_store(scenario, settings | {"options": options}, out, durability=durability, takeover=takeover) as store:
+        context = Context(scenario, seed, store.decision, _patient(store.decide), options)
         before = store.notes.get("spent", {"wall": 0.0, "own": 0.0})
         meter = Meter(scenario.budget, scenario.unit, overhead=overhead, **before)
         running = make_engine(scenario, engine, workers)
         try:
-            tuning = Tuning(scenario, make_strategy(strategy, context), running, store, meter)
+            tuning = Tuning(scenario, make_strategy(strategy, context), running, store, meter, repeats)
             tuning.replay()
             tuning.run(watch)
             return tuning.result()
@@ -261,7 +371,26 @@ def tune(
             running.close()
 
 
-def resume(out: str | Path, scenario: Scenario | None = None, watch: Callable[[Tuning], None] = lambda _: None) -> Result:
+def _patient(write: Callable[[str, str, Any], None]) -> Callable[[str, str, Any], None]:
+    """Waits for space where there is none; for writes in the middle of a strategy's thoughts, which cannot be repeated."""
+
+    def written(kind: str, key: str, data: Any) -> None:
+        while True:
+            try:
+                return write(kind, key, data)
+            except StoreFull:
+                time.sleep(HEARTBEAT)
+
+    return written
+
+
+def resume(
+    out: str | Path,
+    scenario: Scenario | None = None,
+    watch: Callable[[Tuning], None] = lambda _: None,
+    *,
+    takeover: bool = False,
+) -> Result:
     """Go on with the tuning in a folder. ``scenario`` is needed only where the stored one holds Python objects."""
     from capra.runs.store import Store
 
@@ -272,7 +401,8 @@ def resume(out: str | Path, scenario: Scenario | None = None, watch: Callable[[T
     settings = dict(meta["settings"])
     if settings["strategy"] == "import":
         raise InputError(f"{out} holds imported runs, which nobody can go on with", hint="start a tuning of its own")
-    return tune(scenario or stored_scenario(meta), out=out, watch=watch, **settings.pop("options"), **settings)
+    how = {"out": out, "watch": watch, "takeover": takeover, **settings.pop("options")}
+    return tune(scenario or stored_scenario(meta), **how, **settings)
 
 
 def stored_scenario(meta: dict[str, Any]) -> Scenario:
@@ -289,6 +419,7 @@ def open_store(
     name: str = STORE,
     *,
     durability: Durability | None = None,
+    takeover: bool = False,
 ) -> Store:
     """The store in a folder, made or resumed; in memory where nothing is to be kept."""
     from capra.runs.store import Store  # like the engines: `import capra` stays quick
@@ -307,10 +438,10 @@ def open_store(
         "bases": [str(base.resolve()) for base in scenario.bases],
         "settings": plain(settings),
     }
-    if not path.exists():
+    if not path.exists() or not path.stat().st_size:  # a creation that was killed leaves an empty file
         path.parent.mkdir(parents=True, exist_ok=True)
         return Store.create(path, meta, durability=how)
-    store = Store.open(path, durability="batch" if how == "batch" else "full")
+    store = Store.open(path, durability="batch" if how == "batch" else "full", takeover=takeover)
     for key in ("scenario", "settings"):
         if store.meta[key] != meta[key]:
             store.close()

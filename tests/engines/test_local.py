@@ -1,27 +1,6 @@
 """The local engine: the conformance suite, and real processes that misbehave.
 
-Failure classes of RELIABILITY.md §3 and where they are tested (here unless a file is named):
-
-====  ==============================  =============================================================================
-row   failure                         tests
-====  ==============================  =============================================================================
-1     ignores SIGTERM                 test_deaf; tests/targets/test_supervisor.py::test_deaf_to_sigterm
-2     daemons, setsid                 test_daemon; test_supervisor.py::test_daemon_is_ended_and_counted
-3     fork bomb                       test_fork_storm; test_supervisor.py::test_fork_storm
-4     GBs of output                   test_endless_output; test_supervisor.py::test_endless_output_takes_no_memory
-5     fills the disk                  test_disk_filler; test_supervisor.py::test_disk_filler
-6     fills memory                    test_memory_hog
-7     NaN, negative, 1e999            test_nonsense_steps; tests/targets/test_function.py, test_dialects.py
-8     wrong answer                    test_verifier_command, test_lying_about_a_model, test_known_answers
-9     success, then SIGSEGV           test_success_then_segv
-10    crashes for some parameters     test_crashes_for_some_parameters; tests/test_check.py::test_crashing_default
-12    cannot be killed                test_unkillable
-22    malicious parameter files       tests/space (grammar, fuzzing, size limits)
-23    shell injection                 test_names_arrive_byte_for_byte
-24    path escape                     test_private_directories, test_planted_links_are_not_followed
-25    secrets in the environment      test_canary_in_the_environment
-27    pickles                         tests/test_house.py::test_no_dangerous_calls
-====  ==============================  =============================================================================
+Which failure class is tested where: tests/faults/README.md.
 
 Besides: kill -9 of a supervisor (test_supervisor_killed), a program that vanishes (test_program_vanishes).
 """

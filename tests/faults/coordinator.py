@@ -1,4 +1,4 @@
-"""A small tuning to be killed: ``python -m tests.faults.coordinator FOLDER``. Prints FINISHED when it is through."""
+"""A small tuning to be killed: ``python -m tests.faults.coordinator FOLDER``. Prints READY before, FINISHED after."""
 
 from __future__ import annotations
 
@@ -35,5 +35,7 @@ def run(folder: Path | None) -> Result:
 
 
 if __name__ == "__main__":
+    sys.stdout.write("READY\n")
+    sys.stdout.flush()
     run(Path(sys.argv[1]))
     sys.stdout.write("FINISHED\n")

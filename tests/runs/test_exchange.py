@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from capra.errors import FormatError, InputError
 from capra.runs import Configuration, Outcome, Run, Status
 from capra.runs.exchange import _cell, _value, add_runs, export_store, import_runs
+from capra.runs.foreign import best_runs
 from capra.runs.store import Store
 from tests.runs.samples import FAST, META, SLOW, ask, run, solved, varied
 
@@ -293,3 +294,11 @@ def test_real_aslib_scenarios(shared_data: Path, name: str) -> None:
     assert len(runs) == len(algorithms) * len(instances)
     assert {Status.SUCCESS, Status.TIMEOUT} <= {run.outcome.status for run in runs}
     assert len({run.outcome.cutoff for run in runs}) == 1
+
+
+def test_the_first_complete_run_of_a_cell_is_the_one_that_counts() -> None:
+    with Store.create(None, META, durability="memory") as store:
+        run(store, ask(1, cutoff=2.0), Outcome(Status.CAPPED, 2.0, 2.0))
+        run(store, ask(1, cutoff=3.0), solved(2.5, 3.0))
+        run(store, ask(1), solved(4.0), "repeat")
+        assert [kept.outcome.time for kept in best_runs(store)] == [2.5]

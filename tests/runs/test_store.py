@@ -383,3 +383,39 @@ def test_other_tables_are_refused(path: Path) -> None:
     raw.close()
     with pytest.raises(StoreError, match="not those of a store"):
         Store.open(path)
+
+
+# --- taking back ---
+
+
+def test_the_last_runs_can_be_taken_back(path: Path) -> None:
+    """A run that was leased earlier and came later stays; what was decided meanwhile is forgotten."""
+    with Store.create(path, META) as store:
+        leases = store.lease_many([(ask(seed), "race") for seed in range(6)])
+        store.decide("choice", "0", "before")
+        for lease in leases[:2]:
+            store.finish(lease.assignment, 1, solved(), 1.0)
+        store.decide("choice", "1", "kept")
+        crashed = Outcome(Status.CRASHED, 0.5, 5.0, exit_code=127, reason="gone")
+        store.finish(leases[3].assignment, 1, crashed, 2.0)
+        store.decide("choice", "2", "dropped")
+        store.finish(leases[2].assignment, 1, solved(2.0), 3.0)
+        store.finish(leases[4].assignment, 1, crashed, 4.0)
+        gone = [(lease, run) for lease, run in store.latest() if run.outcome.status is Status.CRASHED]
+        assert [lease.assignment for lease, _ in gone] == [5, 4]
+        with pytest.raises(StoreError, match="leased last"):
+            store.take_back(gone[1:], "the machine was broken")
+        store.take_back(gone, "the machine was broken")
+        assert [run.request.seed for run in store.runs()] == [0, 1, 2]
+        assert [data for _, _, _, data in store.decisions()] == ["before", "kept"]
+        store.decide("choice", "2", "taken again")
+        assert store.finish(leases[5].assignment, 1, solved(), 5.0) is not None
+        assert store.finish(leases[4].assignment, 1, solved(), 5.0) is None, "it is over"
+    with Store.open(path) as store:
+        assert [run.request.seed for run in store.runs()] == [0, 1, 2, 5]
+        assert [outcome.reason for _, _, outcome in store.losses()] == ["the machine was broken"] * 2
+        assert [outcome.exit_code for _, _, outcome in store.losses()] == [127, 127]
+        assert store.decision("choice", "2") == "taken again"
+        store.take_back([], "nothing")
+        assert store.accepted == 4
+    assert check(path) == []

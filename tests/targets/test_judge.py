@@ -56,7 +56,7 @@ def test_success_takes_what_was_measured() -> None:
     ("reply", "status", "word"),
     [
         (Reply(Claim.CRASHED, reason="nonsense output: time is nan"), Status.CRASHED, "nonsense"),
-        (Reply(Claim.ABORT, reason="the target says ABORT"), Status.CRASHED, "ABORT"),
+        (Reply(Claim.ABORT, reason="the target says ABORT"), Status.LOST, "ABORT"),
         (Reply(Claim.REJECT), Status.CRASHED, "REJECT"),
         (Reply(Claim.NONE, reason="no line matches solved"), Status.CRASHED, "solved"),
         (Reply(Claim.MEMOUT), Status.MEMOUT, "says"),

@@ -42,5 +42,8 @@ class Engine(Protocol):
     def warnings(self) -> list[str]:
         """What a user should know about the measurements so far."""
 
+    def command(self, request: RunRequest) -> str | None:
+        """What to type in a shell to repeat a run by hand; None where there is nothing to type."""
+
     def close(self) -> None:
         """Stop everything; nothing of any run is left afterwards."""

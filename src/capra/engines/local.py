@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import os
 import select
+import shlex
 import signal
 import socket
 import time
@@ -25,6 +26,7 @@ from capra.scenario import Scenario
 from capra.targets import make_target
 from capra.targets.base import ProcessTarget
 from capra.targets.judge import lost
+from capra.targets.scratch import sweep
 from capra.targets.supervisor import Facts, Limits, Supervised, delegated_cgroup
 
 __all__ = ["LocalEngine"]
@@ -77,9 +79,11 @@ class LocalEngine:
         self._host = socket.gethostname()
         self._cgroup = delegated_cgroup()
         self._backend = scenario.backend
+        self._directory = scenario.directory
         self._affinity = os.sched_getaffinity(0)
         self._began = time.monotonic()
         self._pins = self._assign_cores(workers, pin)
+        sweep()
 
     def _assign_cores(self, workers: int, pin: bool) -> list[tuple[int, ...]]:
         """A core for each worker, if that leaves one for us; otherwise the scheduler decides."""
@@ -187,7 +191,7 @@ class LocalEngine:
     def warnings(self) -> list[str]:
         """What a user should know about the measurements so far."""
         found = []
-        if self.measured >= 20 and self.disturbed > 0.2 * self.measured:
+        if self.measured >= 5 and self.disturbed > 0.2 * self.measured:
             share = 100 * self.disturbed / self.measured
             found.append(
                 f"in {share:.0f} % of the runs CPU and wall time differ by more than {100 * CONTENTION:.0f} %: "
@@ -196,6 +200,10 @@ class LocalEngine:
         if self.sick:
             found.append(f"{len(self.sick)} processes could not be killed (uninterruptible I/O?): {self.sick[:5]}")
         return found
+
+    def command(self, request: RunRequest) -> str:
+        place = "" if self._directory is None else f"cd {shlex.quote(str(self._directory))} && "
+        return place + shlex.join(self.target.argv(request))
 
     # --- one run ---
 
@@ -233,7 +241,8 @@ class LocalEngine:
     def _judge(self, slot: _Slot, facts: Facts) -> None:
         self._note(facts)
         outcome = self.target.outcome(slot.request, facts, slot.supervised.directory)
-        if outcome.status is Status.LOST and slot.attempt < ATTEMPTS and not slot.stopped:
+        again = outcome.status is Status.LOST and not outcome.aborts
+        if again and slot.attempt < ATTEMPTS and not slot.stopped:
             self._restart(slot, outcome)
         else:
             self._verify(slot, outcome, facts)
@@ -269,7 +278,7 @@ class LocalEngine:
         del self._slots[slot.ticket]
         if not self._gave_up_on(slot):
             self._pins.append(slot.cores)
-        self._ready.append((slot.ticket, dataclasses.replace(outcome, host=self._host)))
+        self._ready.append((slot.ticket, dataclasses.replace(outcome, host=self._host, load=_load())))
 
     def _close_slot(self, slot: _Slot) -> None:
         slot.supervised.close()
@@ -285,6 +294,14 @@ class LocalEngine:
         if facts.wall >= 0.1 and not facts.lost:
             self.measured += 1
             self.disturbed += abs(facts.cpu - facts.wall) > CONTENTION * facts.wall
+
+
+def _load() -> float | None:
+    """The load average over one minute; None where nobody knows it."""
+    try:
+        return os.getloadavg()[0]
+    except OSError:
+        return None
 
 
 def _deadline(limits: Limits) -> float:

@@ -99,6 +99,9 @@ class SimulatedEngine:
     def warnings(self) -> list[str]:
         return []
 
+    def command(self, request: RunRequest) -> str | None:
+        return None
+
     def close(self) -> None:
         self._under_way.clear()
         self._ends.clear()
@@ -127,6 +130,7 @@ def _outcome_of(value: object, request: RunRequest, scenario: Scenario) -> Outco
     if cut and math.isfinite(request.cutoff):
         status = Status.CAPPED if request.cutoff < scenario.cutoff else Status.TIMEOUT
         return Outcome(status, request.cutoff, request.cutoff, reason="stopped by its cutoff", backend="function")
-    status = Status.SUCCESS if reply.claim == "SUCCESS" else Status.CRASHED
+    failed = Status.LOST if reply.claim == "ABORT" else Status.CRASHED
+    status = Status.SUCCESS if reply.claim == "SUCCESS" else failed
     outcome = Outcome(status, min(time, request.cutoff), request.cutoff, reply.quality, backend="function")
     return dataclasses.replace(outcome, reason=reply.reason)

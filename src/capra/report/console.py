@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from capra.runs import Status
-from capra.tune import Tuning
+from capra.tune import Tuning, words_of
 
 __all__ = ["LiveConsole"]
 
@@ -37,6 +37,8 @@ class LiveConsole:
         self._events: deque[str] = deque(maxlen=EVENTS)
         self._milestones = 0
         self._last = 0.0
+        self._warnings: dict[str, str] = {}
+        """What was warned of, by its words: the figures change all the time."""
 
     def __enter__(self) -> Self:
         if self._live:
@@ -46,6 +48,8 @@ class LiveConsole:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._live:
             self._live.stop()
+            for text in self._warnings.values():  # the picture is gone
+                self._warn(text)
 
     def watch(self, tuning: Tuning) -> None:
         """Something happened."""
@@ -55,6 +59,10 @@ class LiveConsole:
             if not self._live:
                 self.console.print(event, highlight=False)
         self._milestones = len(tuning.trajectory)
+        for text in tuning.warnings():
+            if not self._live and words_of(text) not in self._warnings:
+                self._warn(text)
+            self._warnings[words_of(text)] = text
         now = time.monotonic()
         if now - self._last >= (EVERY if self._live else EVERY_LINE):
             self._last = now
@@ -62,6 +70,9 @@ class LiveConsole:
                 self._live.update(self._picture(tuning))
             else:
                 self.console.print(_line(tuning), highlight=False, soft_wrap=True)
+
+    def _warn(self, text: str) -> None:
+        self.console.print(Text(f"warning: {text}", style="yellow"), soft_wrap=True)
 
     def _picture(self, tuning: Tuning) -> Group:
         share = tuning.meter.share(tuning.history, tuning.engine.clock)
@@ -85,6 +96,8 @@ def _facts(tuning: Tuning) -> list[tuple[str, str]]:
     if tuning.strategy.incumbent is not None:
         facts.append(("incumbent", escape(_incumbent(tuning))))
     facts += tuning.strategy.describe()
+    if tuning.repeats.made:
+        facts.append(("repeats", str(tuning.repeats)))
     if history.saved:
         facts.append(("capping", f"stopped {history.statuses[Status.CAPPED]} runs, at most {history.saved:.4g} saved"))
     return facts

@@ -90,11 +90,14 @@ def objective_of(store: Reader) -> tuple[Objective, float]:
 
 
 def best_runs(store: Reader) -> list[Run]:
-    """One run per (configuration, instance, seed): one that was not capped, else the longest. In order of acceptance."""
+    """One run per (configuration, instance, seed): the first that was not capped, else the longest. In order of acceptance.
+
+    As in ``History``: a run made again tells nothing about the first.
+    """
     best: dict[tuple[str, str | None, int], Run] = {}
     for run in store.runs():
         held = best.get(run.request.cell)
-        if held is None or _worth(run) >= _worth(held):
+        if held is None or (held.outcome.status is Status.CAPPED and _worth(run) >= _worth(held)):
             best[run.request.cell] = run
     return sorted(best.values(), key=lambda run: run.order)
 

@@ -65,6 +65,8 @@ class Outcome:
     backend: str | None = None
     """Who measured: the supervisor's backend, or "table"."""
     host: str | None = None
+    load: float | None = None
+    """The host's load average over one minute when the run ended: were there noisy neighbours?"""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.time) and self.time >= 0.0):
@@ -80,6 +82,11 @@ class Outcome:
     def censored(self) -> bool:
         """Was the run stopped at its cutoff?"""
         return self.status.censored
+
+    @property
+    def aborts(self) -> bool:
+        """Did the target ask to stop the whole tuning (AClib's ABORT)? No configuration is at fault: the run is LOST."""
+        return self.status is Status.LOST and "says ABORT" in (self.reason or "")
 
 
 @dataclass(frozen=True, slots=True)

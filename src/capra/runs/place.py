@@ -7,7 +7,7 @@ import shutil
 import struct
 from pathlib import Path
 
-__all__ = ["filesystem", "free_space", "log_is_damaged", "shared_by_machines"]
+__all__ = ["backup_of", "filesystem", "free_space", "log_is_damaged", "shared_by_machines"]
 
 NETWORK = frozenset(
     "9p afs beegfs ceph cifs coda davfs fhgfs glusterfs gpfs lustre ncpfs nfs nfs4 ocfs2 orangefs panfs pvfs2 smb3 smbfs "
@@ -16,6 +16,11 @@ NETWORK = frozenset(
 MOUNTS = Path("/proc/self/mountinfo")
 LARGEST_LOG = 256 * 1024 * 1024
 """Longer logs are left to SQLite's own checks: ours is a loop over words."""
+
+
+def backup_of(path: str | Path) -> Path:
+    """Where the backup of a store is kept: beside it."""
+    return Path(path).with_suffix(".backup.sqlite")
 
 
 def filesystem(path: str | Path) -> str:

@@ -27,6 +27,10 @@ _RUNS = (
     f"SELECT {_RUN} FROM outcomes o LEFT JOIN leases l USING (assignment, attempt) "  # noqa: S608
     "WHERE o.position > ? ORDER BY o.position LIMIT ?"
 )
+_LATEST = (
+    f"SELECT {_RUN} FROM outcomes o JOIN leases l USING (assignment, attempt) "  # noqa: S608
+    "WHERE o.position > ? ORDER BY o.assignment DESC"
+)
 _OPEN = (
     f"SELECT {_LEASE}, crc FROM leases l WHERE NOT EXISTS (SELECT 1 FROM outcomes o WHERE o.assignment = l.assignment) "  # noqa: S608
     "AND NOT EXISTS (SELECT 1 FROM losses x WHERE (x.assignment, x.attempt) = (l.assignment, l.attempt)) "
@@ -67,6 +71,13 @@ class Reader:
             if len(chunk) < CHUNK:
                 return
             after += CHUNK
+
+    def latest(self, after: int = 0) -> Iterator[tuple[Lease, Run]]:
+        """Runs from position ``after`` + 1 on with their leases, the last lease first. Nothing may be written meanwhile."""
+        with schema.explained(self.path):
+            for row in self._connection.execute(_LATEST, (after,)):
+                [run] = rows.read_runs([row], self._config)
+                yield Lease(row[1], row[2], run.request, run.asked_by), run
 
     def configs(self) -> Iterator[Configuration]:
         """Every configuration that was ever leased, in the order of its first lease."""

@@ -160,7 +160,7 @@ def _setters(kind: type) -> list[Callable[[Any, Any], None]]:
 _STATUS = {str(status): status for status in Status}
 _q0, _q1, _q2, _q3 = _setters(RunRequest)
 _r0, _r1, _r2, _r3, _r4 = _setters(Run)
-_o0, _o1, _o2, _o3, _o4, _o5, _o6, _o7, _o8, _o9, _o10, _o11, _o12, _o13, _o14 = _setters(Outcome)
+_o0, _o1, _o2, _o3, _o4, _o5, _o6, _o7, _o8, _o9, _o10, _o11, _o12, _o13, _o14, _o15 = _setters(Outcome)
 
 
 def read_runs(found: Iterable[Any], config: Callable[[str], Configuration]) -> list[Run]:
@@ -173,12 +173,12 @@ def read_runs(found: Iterable[Any], config: Callable[[str], Configuration]) -> l
     for row in found:
         if digest(row[:-1]) != row[-1]:
             raise StoreError(f"run {row[0]} is damaged: its checksum is wrong")
-        n, _, _, name, instance, seed, bound, who, a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, finished, _ = row  # noqa: E741
+        n, _, _, name, instance, seed, bound, who, a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, finished, _ = row  # noqa: E741
         _q0(request := new(RunRequest), config(name)), _q1(request, instance), _q2(request, seed), _q3(request, bound)
         outcome = new(Outcome)
         _o0(outcome, _STATUS[a]), _o1(outcome, b), _o2(outcome, c), _o3(outcome, d), _o4(outcome, e), _o5(outcome, f)
         _o6(outcome, g), _o7(outcome, h), _o8(outcome, i), _o9(outcome, j), _o10(outcome, k), _o11(outcome, l)
-        _o12(outcome, m), _o13(outcome, o), _o14(outcome, p)
+        _o12(outcome, m), _o13(outcome, o), _o14(outcome, p), _o15(outcome, q)
         _r0(run := new(Run), request), _r1(run, outcome), _r2(run, who), _r3(run, n), _r4(run, finished)
         runs.append(run)
     return runs

@@ -16,14 +16,14 @@ from capra.runs.owner import Owner
 __all__ = ["OUTCOME_COLUMNS", "connect", "explained", "identify", "inspect", "lay_out", "owner_of", "prepare"]
 
 APPLICATION = 0x43617072  # "Capr"
-VERSION = 1
+VERSION = 2
 PATIENCE = 20.0
 """Seconds that a connection waits for another one's lock."""
 
 OUTCOME_COLUMNS = (
     "status TEXT NOT NULL, time REAL NOT NULL, cutoff REAL NOT NULL, quality REAL, cpu REAL, wall REAL, memory INTEGER, "
     "overshoot REAL NOT NULL, exit_code INTEGER, signal INTEGER, reported REAL, answer TEXT, reason TEXT, backend TEXT, "
-    "host TEXT"
+    "host TEXT, load REAL"
 )
 
 # `known` is the number of runs that had been accepted when the row was written: what came before what.
@@ -65,9 +65,11 @@ _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT
 def recipe(path: str | Path) -> str:
     """How to save what can be saved from a damaged store."""
     stamp = f"PRAGMA application_id={APPLICATION}; PRAGMA user_version={VERSION};"
+    name, backup = shlex.quote(str(path)), place.backup_of(path)
+    go_back = f"mv {name} {name}.damaged && rm -f {name}-wal {name}-shm && cp {shlex.quote(str(backup))} {name}"
     return (
-        "nothing was changed; go back to a backup, or copy the file with its -wal and try "
-        f"(sqlite3 {shlex.quote(str(path))} .recover; echo '{stamp}') | sqlite3 recovered.db "
+        f"nothing was changed; {f'to go back to the last backup: {go_back}' if backup.exists() else 'there is no backup'}; "
+        f"or copy the file with its -wal and try (sqlite3 {name} .recover; echo '{stamp}') | sqlite3 recovered.db "
         "(.dump, where sqlite3 has no .recover)"
     )
 
@@ -149,6 +151,9 @@ def identify(connection: sqlite3.Connection) -> None:
         raise StoreError("is not a Capra store")
     if version > VERSION:
         raise StoreError(f"was made by a newer Capra (its version is {version}, ours {VERSION})", hint="update Capra")
+    if 0 < version < VERSION:
+        hint = "finish it with that Capra, or begin anew"
+        raise StoreError(f"was made by an older Capra (its version is {version}, ours {VERSION})", hint=hint)
     tables = dict(connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"))
     if version != VERSION or {name: tables.get(name) for name in STATEMENTS} != STATEMENTS:
         raise StoreError("is damaged (its tables are not those of a store)")

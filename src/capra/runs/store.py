@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -234,6 +235,29 @@ class Store(Reader):
             for lease in leases
         )
         return len(leases)
+
+    def take_back(self, gone: Sequence[tuple[Lease, Run]], reason: str) -> None:
+        """Accepted runs, the last ones of ``latest``, become LOST after all.
+
+        Decisions that knew one of them are dropped, to be taken again; runs that were accepted later, but leased before
+        all of them, move up.
+        """
+        numbers = {run.order for _, run in gone}
+        if not numbers:
+            return
+        first, earliest = min(numbers), min(lease.assignment for lease, _ in gone)
+        kept = [(lease, run) for lease, run in self.latest(first - 1) if run.order not in numbers]
+        if any(lease.assignment > earliest for lease, _ in kept):
+            raise StoreError("only the runs that were leased last can be taken back", path=self.path)
+        kept.sort(key=lambda pair: pair[1].order)
+        lost = [(lease, replace(run.outcome, status=Status.LOST, reason=reason), run.finished) for lease, run in gone]
+        self._write(
+            ("DELETE FROM outcomes WHERE position >= ?", [(first,)]),
+            (_OUTCOME, [_outcome_row(n, lease, run.outcome, run.finished) for n, (lease, run) in enumerate(kept, first)]),
+            (_LOSS, [_loss_row(*loss) for loss in lost]),
+            ("DELETE FROM decisions WHERE known >= ?", [(first,)]),
+        )
+        self._accepted -= len(numbers)
 
     # --- decisions, notes ---
 

@@ -47,6 +47,8 @@ class Judge:
             return self._claimed_timeout(request, facts, reply)
         if reply.claim is Claim.MEMOUT:
             return self._ended(Status.MEMOUT, request, facts, reply, reply.reason or "the target says so")
+        if reply.claim is Claim.ABORT:
+            return lost(request, facts, reply.reason or "the target says ABORT")
         if reply.claim is not Claim.SUCCESS:
             return self._ended(Status.CRASHED, request, facts, reply, reply.reason or f"the target says {reply.claim}")
         if verdict is not None and verdict.right is False:

@@ -20,14 +20,11 @@ import json
 import math
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-import warnings
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,6 +34,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from capra.errors import TargetError
+from capra.targets.scratch import Scratch
 
 __all__ = [
     "Captured",
@@ -54,7 +52,6 @@ Argument = str | bytes | os.PathLike[str]
 
 _INHERITED = ("PATH",)
 _FIXED = {"LANG": "C", "OMP_NUM_THREADS": "1"}
-_DIRECTORY_PREFIX = "capra-run-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,30 +225,30 @@ class Supervised:
     from any thread and do nothing once the run is over. The private directory lives until ``close``.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], directory: Path, limits: Limits) -> None:
-        self.directory = directory
+    def __init__(self, process: subprocess.Popen[bytes], scratch: Scratch, limits: Limits) -> None:
+        self.directory = scratch.path
         self._process = process
         self._report: IO[bytes] = process.stdout  # type: ignore[assignment]  # it was asked for
         self._limits = limits
         self._started = time.monotonic()
         self._facts: Facts | None = None
         self._lock = threading.Lock()
-        self._discard = weakref.finalize(self, _discard_directory, directory, os.getpid())
+        self._discard = weakref.finalize(self, scratch.discard)
 
     @classmethod
     def start(cls, job: Job, *, _testing: Mapping[str, float] | None = None) -> Self:
         """Start the job. Raises TargetError if it cannot be passed on or no supervisor can be started."""
         helper = _helper(job.backend)
-        directory = Path(tempfile.mkdtemp(prefix=_DIRECTORY_PREFIX, dir=job.scratch))
+        scratch = Scratch(job.scratch)
         try:
             for name, content in job.files.items():
-                (directory / name).write_bytes(content)
-            request = _encode(job, directory, _testing or {})
+                (scratch.path / name).write_bytes(content)
+            request = _encode(job, scratch.path, _testing or {})
             process = _start_helper(helper)
         except BaseException:
-            _discard_directory(directory, os.getpid())
+            scratch.discard()
             raise
-        supervised = cls(process, directory, job.limits)
+        supervised = cls(process, scratch, job.limits)
         supervised._send(request)
         return supervised
 
@@ -414,16 +411,3 @@ def _decode(report: bytes) -> Facts | None:
     values["unkillable"] = tuple(values["unkillable"])
     reason = "the supervisor was told to stop by a signal" if interrupted else ""
     return Facts(**values, **outputs, lost=interrupted, reason=reason)
-
-
-def _discard_directory(directory: Path, owner: int) -> None:
-    if os.getpid() != owner:  # a fork of us must not remove what the original still uses
-        return
-    with contextlib.suppress(OSError, RecursionError):
-        shutil.rmtree(directory)
-    if directory.exists():
-        # Directories without write permission, or nested deeper than paths and recursion go.
-        for command in (["chmod", "-R", "u+rwX", "--"], ["rm", "-rf", "--"]):
-            subprocess.run([*command, os.fspath(directory)], check=False, stderr=subprocess.DEVNULL)
-    if directory.exists():
-        warnings.warn(f"{directory} could not be removed", ResourceWarning, stacklevel=2)

@@ -1,0 +1,118 @@
+"""The wall clock jumps by a day, again and again (row 17): durations, budgets and leases do not care; labels may jump.
+
+A small library between Python and the kernel turns the clock; the supervisor, whose environment is clean, is read instead.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import capra
+from capra.runs.store import Store
+from tests.faults.real import CUTOFF, WORKERS
+from tests.runs.checker import check
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = Path(capra.__file__).parent
+STORE = "history.sqlite"
+DAY = 86_400
+TURNED = """
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t id, struct timespec *now) {
+    int failed = syscall(SYS_clock_gettime, id, now);
+    if (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE) {
+        struct timespec steady;
+        syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &steady);
+        now->tv_sec += steady.tv_nsec / 100000000 % 2 ? 86400 : -86400;
+    }
+    return failed;
+}
+int gettimeofday(struct timeval *now, void *zone) {
+    struct timespec found;
+    int failed = clock_gettime(CLOCK_REALTIME, &found);
+    now->tv_sec = found.tv_sec, now->tv_usec = found.tv_nsec / 1000;
+    return failed;
+}
+time_t time(time_t *now) {
+    struct timespec found;
+    clock_gettime(CLOCK_REALTIME, &found);
+    if (now) *now = found.tv_sec;
+    return found.tv_sec;
+}
+"""
+
+
+@pytest.fixture
+def turned(tmp_path: Path) -> dict[str, str]:
+    """An environment in which the date jumps forth and back by two days, ten times a second."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("there is no C compiler here to build a library that turns the clock")
+    source, library = tmp_path / "turned.c", tmp_path / "turned.so"
+    source.write_text(TURNED)
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
+    return {**os.environ, "LD_PRELOAD": str(library)}
+
+
+def test_the_clock_is_turned(turned: dict[str, str]) -> None:
+    look = "import time\nseen = []\nwhile len(set(seen)) < 2: seen.append(round((time.time() - time.monotonic()) / 86400, 1))\nprint(max(seen) - min(seen))"
+    said = subprocess.run([sys.executable, "-c", look], env=turned, capture_output=True, text=True, check=True, timeout=60)
+    assert float(said.stdout) == pytest.approx(2.0)
+
+
+def test_a_tuning_does_not_care_about_the_date(turned: dict[str, str], tmp_path: Path) -> None:
+    """Killed in the middle and resumed, all under a clock that jumps."""
+    folder, seconds = tmp_path / "run", 4.0
+    folder.mkdir()
+    command = [sys.executable, "-m", "tests.faults.real", str(folder), str(seconds)]
+    first = subprocess.Popen(command, cwd=ROOT, env=turned, stdout=subprocess.PIPE)
+    assert first.stdout is not None
+    for _ in range(10):
+        assert first.stdout.readline().strip() != b"FINISHED"
+    first.send_signal(signal.SIGKILL)
+    first.communicate()
+    second = subprocess.run(command, cwd=ROOT, env=turned, stdout=subprocess.PIPE, timeout=120, check=True)
+    assert second.stdout.endswith(b"FINISHED\n")
+    assert check(folder / STORE, budget=seconds * WORKERS, workers=WORKERS) == []
+    with Store.read(folder / STORE) as store:
+        runs, spent = list(store.runs()), store.notes["spent"]
+    assert len(runs) > 15
+    finished = [run.finished for run in runs]
+    assert finished == sorted(finished)
+    assert finished[0] > 0.0
+    assert seconds - 2 * CUTOFF <= spent["wall"] <= seconds + 60.0, "neither at once nor a day later"
+    assert all(run.outcome.wall is not None and 0.0 < run.outcome.wall < 10.0 for run in runs)
+    raw = sqlite3.connect(folder / STORE)
+    [(low, high)] = raw.execute("SELECT min(leased_at), max(leased_at) FROM leases")
+    raw.close()
+    assert high - low > DAY, "the label did jump"
+
+
+def test_the_date_is_a_label_only() -> None:
+    """The one place that asks for the date is the label of a lease; the native code never does."""
+    asking = set()
+    for file in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            if re.fullmatch(
+                r"time\.(time|time_ns|localtime|gmtime|ctime)|(datetime\.)?(datetime|date)\.\w*(now|today)", name
+            ):
+                asking.add(f"{file.relative_to(PACKAGE)}: {name}")
+    assert asking == {"runs/store.py: time.time"}
+    sources = "".join(file.read_text() for file in (PACKAGE / "targets" / "native").iterdir())
+    assert "CLOCK_MONOTONIC" in sources
+    assert not re.search(r"CLOCK_REALTIME|gettimeofday|system_clock|\btime\s*\((NULL|nullptr|0|&)", sources)
