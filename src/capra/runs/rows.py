@@ -1,7 +1,7 @@
 """Runs as rows of plain values, and back.
 
 SQLite finds damage in the structure of its file but not in the values. So every row carries a checksum of its values; a
-run's covers the lease as well, because the two are read together. A configuration's id is its own checksum. One flipped
+run's covers the lease as well, because the two are read together. One flipped
 bit is always found; of arbitrary damage to a row one in 2³² is not. Damage that cleanly removes the newest rows, as an
 older copy of the file would, cannot be found.
 """
@@ -12,7 +12,7 @@ import json
 import math
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, make_dataclass
 from operator import attrgetter, itemgetter
 from typing import Any
 from zlib import crc32
@@ -27,6 +27,7 @@ __all__ = [
     "Lease",
     "Row",
     "checked",
+    "config_row",
     "digest",
     "lease_row",
     "outcome_row",
@@ -91,6 +92,12 @@ def checked(row: Row, what: str) -> Row:
 # --- to rows ---
 
 
+def config_row(config: Configuration) -> Row:
+    """id, JSON object (in the order of the configuration: arguments are written in it), checksum."""
+    row = (config.id, json.dumps(dict(config)))
+    return *row, digest(row)
+
+
 def lease_row(lease: Lease) -> Row:
     """assignment, attempt, config, instance, seed, cutoff, asked_by."""
     request = lease.request
@@ -135,15 +142,10 @@ _values: Callable[[Outcome], tuple[Any, ...]] = attrgetter(*FIELDS)
 # --- from rows ---
 
 
-def read_config(name: str, text: str) -> Configuration:
-    """The configuration of that id. StoreError if its values do not give that id."""
-    try:
-        config = Configuration(json.loads(text))
-    except (ValueError, TypeError):
-        config = Configuration({})
-    if config.id != name:
-        raise StoreError(f"the configuration {name} is damaged: its values give another id")
-    return config
+def read_config(row: Any) -> Configuration:
+    """The configuration of a row with checksum; its values are decoded when they are asked for."""
+    name, text = checked(row, f"the configuration {row[0]}")
+    return Configuration.stored(name, text)
 
 
 def read_lease(row: Row, config: Configuration) -> Lease:
@@ -153,32 +155,27 @@ def read_lease(row: Row, config: Configuration) -> Lease:
     return Lease(assignment, attempt, RunRequest(config, instance, seed, cutoff), asked_by)
 
 
-def _setters(kind: type) -> list[Callable[[Any, Any], None]]:
-    return [kind.__dict__[field.name].__set__ for field in fields(kind)]
-
-
+# Twins of our frozen classes whose fields may be set: filling a twin and closing it takes half the time of calling the class,
+# and there are millions. The checks of the class were made when the row was written; the checksum says that it has not changed.
+_OpenRequest, _OpenOutcome, _OpenRun = (
+    make_dataclass(f"_Open{kind.__name__}", [field.name for field in fields(kind)], slots=True)
+    for kind in (RunRequest, Outcome, Run)
+)
 _STATUS = {str(status): status for status in Status}
-_q0, _q1, _q2, _q3 = _setters(RunRequest)
-_r0, _r1, _r2, _r3, _r4 = _setters(Run)
-_o0, _o1, _o2, _o3, _o4, _o5, _o6, _o7, _o8, _o9, _o10, _o11, _o12, _o13, _o14 = _setters(Outcome)
 
 
 def read_runs(found: Iterable[Any], config: Callable[[str], Configuration]) -> list[Run]:
-    """Runs of rows (position, lease row, outcome row, finished, checksum).
-
-    The objects are filled field by field, without their own checks: these were made when the row was written, and the
-    checksum says that it has not changed. That takes half the time of calling the classes, and there are millions.
-    """
-    runs, new = [], object.__new__
+    """Runs of rows (position, lease row, outcome row, finished, checksum)."""
+    runs = []
     for row in found:
         if digest(row[:-1]) != row[-1]:
             raise StoreError(f"run {row[0]} is damaged: its checksum is wrong")
-        n, _, _, name, instance, seed, bound, who, a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, finished, _ = row  # noqa: E741
-        _q0(request := new(RunRequest), config(name)), _q1(request, instance), _q2(request, seed), _q3(request, bound)
-        outcome = new(Outcome)
-        _o0(outcome, _STATUS[a]), _o1(outcome, b), _o2(outcome, c), _o3(outcome, d), _o4(outcome, e), _o5(outcome, f)
-        _o6(outcome, g), _o7(outcome, h), _o8(outcome, i), _o9(outcome, j), _o10(outcome, k), _o11(outcome, l)
-        _o12(outcome, m), _o13(outcome, o), _o14(outcome, p)
-        _r0(run := new(Run), request), _r1(run, outcome), _r2(run, who), _r3(run, n), _r4(run, finished)
+        order, _, _, name, instance, seed, cutoff, who, status, *told, finished, _ = row
+        request = _OpenRequest(config(name), instance, seed, cutoff)
+        request.__class__ = RunRequest
+        outcome = _OpenOutcome(_STATUS[status], *told)
+        outcome.__class__ = Outcome
+        run = _OpenRun(request, outcome, who, order, finished)
+        run.__class__ = Run
         runs.append(run)
     return runs

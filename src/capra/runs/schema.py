@@ -32,7 +32,7 @@ TABLES = {
     "meta": "key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) STRICT, WITHOUT ROWID",
     "owner": "one INTEGER PRIMARY KEY CHECK (one = 1), epoch INTEGER NOT NULL, host TEXT, boot TEXT, namespace TEXT, "
     "pid INTEGER, started INTEGER) STRICT",
-    "configs": "id TEXT PRIMARY KEY, json TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    "configs": "id TEXT PRIMARY KEY, json TEXT NOT NULL, crc INTEGER NOT NULL) STRICT, WITHOUT ROWID",
     "leases": "assignment INTEGER NOT NULL, attempt INTEGER NOT NULL, config TEXT NOT NULL REFERENCES configs, "
     "instance TEXT, seed INTEGER NOT NULL, cutoff REAL NOT NULL, asked_by TEXT NOT NULL, known INTEGER NOT NULL, "
     "leased_at REAL NOT NULL, crc INTEGER NOT NULL, PRIMARY KEY (assignment, attempt)) STRICT, WITHOUT ROWID",

@@ -33,7 +33,7 @@ def _insert(table: str, columns: int, *, lenient: bool = False) -> str:
     return f"INSERT {'OR IGNORE ' if lenient else ''}INTO {table} VALUES ({', '.join('?' * columns)})"  # noqa: S608
 
 
-_META, _CONFIG, _LEASE = _insert("meta", 3), _insert("configs", 2, lenient=True), _insert("leases", 10)
+_META, _CONFIG, _LEASE = _insert("meta", 3), _insert("configs", 3, lenient=True), _insert("leases", 10)
 _OUTCOME, _LOSS = _insert("outcomes", len(FIELDS) + 5), _insert("losses", len(FIELDS) + 4)
 _DECISION = _insert("decisions", 6, lenient=True)
 _NOTE = "INSERT OR REPLACE INTO notes VALUES (?, ?, ?)"
@@ -186,7 +186,7 @@ class Store(Reader):
         at = time.time()
         plain = [(row, rows.digest(row)) for row in map(rows.lease_row, leases)]
         self._write(
-            (_CONFIG, [(name, json.dumps(dict(config))) for name, config in new.items()]),
+            (_CONFIG, [rows.config_row(config) for config in new.values()]),
             (_LEASE, [(*row, self._accepted, at, crc) for row, crc in plain]),
         )
         self._configs |= new
