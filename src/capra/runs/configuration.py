@@ -61,7 +61,7 @@ class Configuration(Mapping[str, Value]):
         return len(self._mapping())
 
     def __eq__(self, other: object) -> bool:
-        return self.id == other.id if isinstance(other, Configuration) else NotImplemented
+        return (self._id or self.id) == (other._id or other.id) if isinstance(other, Configuration) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self._id or self.id)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, make_dataclass
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -94,8 +94,12 @@ def checked(row: Row, what: str) -> Row:
 
 def config_row(config: Configuration) -> Row:
     """id, JSON object (in the order of the configuration: arguments are written in it), checksum."""
-    row = (config.id, json.dumps(dict(config)))
-    return *row, digest(row)
+    name, text = config.id, json.dumps(dict(config))
+    return name, text, _config_digest(name, text)
+
+
+def _config_digest(name: str, text: str) -> int:
+    return crc32(f"{name}{text}".encode())
 
 
 def lease_row(lease: Lease) -> Row:
@@ -142,9 +146,10 @@ _values: Callable[[Outcome], tuple[Any, ...]] = attrgetter(*FIELDS)
 # --- from rows ---
 
 
-def read_config(row: Any) -> Configuration:
-    """The configuration of a row with checksum; its values are decoded when they are asked for."""
-    name, text = checked(row, f"the configuration {row[0]}")
+def read_config(name: str, text: str, crc: int) -> Configuration:
+    """The configuration of a row; its values are decoded when they are asked for."""
+    if _config_digest(name, text) != crc:
+        raise StoreError(f"the configuration {name} is damaged: its checksum is wrong")
     return Configuration.stored(name, text)
 
 
@@ -155,8 +160,9 @@ def read_lease(row: Row, config: Configuration) -> Lease:
     return Lease(assignment, attempt, RunRequest(config, instance, seed, cutoff), asked_by)
 
 
-# Twins of our frozen classes whose fields may be set: filling a twin and closing it takes half the time of calling the class,
-# and there are millions. The checks of the class were made when the row was written; the checksum says that it has not changed.
+# Twins of our frozen classes whose fields may be set: filling a twin and closing it takes half the time of calling the
+# class, and there are millions. The checks of the class were made when the row was written; the checksum says that it has
+# not changed.
 _OpenRequest, _OpenOutcome, _OpenRun = (
     make_dataclass(f"_Open{kind.__name__}", [field.name for field in fields(kind)], slots=True)
     for kind in (RunRequest, Outcome, Run)
@@ -164,18 +170,16 @@ _OpenRequest, _OpenOutcome, _OpenRun = (
 _STATUS = {str(status): status for status in Status}
 
 
-def read_runs(found: Iterable[Any], config: Callable[[str], Configuration]) -> list[Run]:
+def read_runs(found: Iterable[Any], configs: Mapping[str, Configuration]) -> list[Run]:
     """Runs of rows (position, lease row, outcome row, finished, checksum)."""
     runs = []
     for row in found:
         if digest(row[:-1]) != row[-1]:
             raise StoreError(f"run {row[0]} is damaged: its checksum is wrong")
-        order, _, _, name, instance, seed, cutoff, who, status, *told, finished, _ = row
-        request = _OpenRequest(config(name), instance, seed, cutoff)
-        request.__class__ = RunRequest
-        outcome = _OpenOutcome(_STATUS[status], *told)
-        outcome.__class__ = Outcome
-        run = _OpenRun(request, outcome, who, order, finished)
-        run.__class__ = Run
+        n, _, _, name, instance, seed, bound, who, a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, finished, _ = row  # noqa: E741
+        request = _OpenRequest(configs[name], instance, seed, bound)
+        outcome = _OpenOutcome(_STATUS[a], b, c, d, e, f, g, h, i, j, k, l, m, o, p)
+        run = _OpenRun(request, outcome, who, n, finished)
+        request.__class__, outcome.__class__, run.__class__ = RunRequest, Outcome, Run
         runs.append(run)
     return runs

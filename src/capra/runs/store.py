@@ -189,7 +189,7 @@ class Store(Reader):
             (_CONFIG, [rows.config_row(config) for config in new.values()]),
             (_LEASE, [(*row, self._accepted, at, crc) for row, crc in plain]),
         )
-        self._configs |= new
+        self._configs.update(new)
         self._open |= {lease.assignment: lease for lease in leases}
 
     def finish(self, assignment: int, attempt: int, outcome: Outcome, finished: float) -> Run | None:
