@@ -19,6 +19,7 @@ from capra.budget import Meter
 from capra.errors import InputError, StoreFull, TargetError, did_you_mean
 from capra.formats.plain import plain
 from capra.runs import Configuration, History, Outcome, Run, Status, Value
+from capra.runs.bulk import bulk
 from capra.runs.place import free_space
 from capra.scenario import Scenario
 from capra.strategies import Context, Strategy, make_strategy
@@ -100,8 +101,9 @@ class Tuning:
 
     def replay(self) -> None:
         """Bring the strategy to where the store is; runs that were under way when we died count as never made."""
-        for run in self.store.runs():
-            self.strategy.tell(run)
+        with bulk():
+            for run in self.store.runs():
+                self.strategy.tell(run)
         self.store.abandon_open_leases("the tuning was interrupted")
 
     def run(self, watch: Callable[[Tuning], None] = lambda _: None) -> None:
