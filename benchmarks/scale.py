@@ -1,26 +1,38 @@
 """Does it scale? ``python -m benchmarks.scale`` (``--full``: 10⁶ runs).
 
-A store with many synthetic runs is opened and its history built; then the cost of one ask/tell round at that size. Simulated
-clusters of 2 and 1,000 workers on a synthetic target with an unlimited space: how busy are they kept?
+Stores with 10⁴, 10⁵ (and 10⁶) synthetic runs are opened, their history is built, a strategy is told all of it; then the cost of
+one ask/tell round at that size, beside that of an empty store. Simulated clusters of 2 and 1,000 workers on a synthetic target
+with an unlimited space: how busy are they kept?
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import math
+import os
+import sqlite3
 import tempfile
 import time
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from benchmarks.machine import machine, write_results
+from capra.budget import Meter
+from capra.engines import SimulatedEngine
 from capra.runs import Configuration, History, Outcome, Run, RunRequest, Status
+from capra.runs.bulk import bulk
 from capra.runs.store import Store
 from capra.scenario import Scenario
 from capra.space import Real, Space
-from capra.strategies import Context, make_strategy
+from capra.strategies import Context, Strategy, make_strategy
 from capra.tune import Tuning, tune
+
+T = TypeVar("T")
 
 KAPPA = 100.0
 PAIRS = 50
@@ -66,25 +78,47 @@ def fill(path: Path, runs: int) -> None:
             store.finish_many((lease.assignment, 1, Outcome(Status.CAPPED, 1.0, 1.0), 0.0) for lease in leases)
 
 
-def history_of(path: Path) -> tuple[float, float, History]:
-    """Seconds to open the store, seconds to have the history."""
-    started = time.monotonic()
+def timed(action: Callable[[], T]) -> tuple[dict[str, float], T]:
+    """Wall and CPU seconds, and the answer. On a busy machine only the latter says something about us."""
+    wall, cpu = time.monotonic(), time.process_time()
+    answer = action()
+    return {"wall_s": time.monotonic() - wall, "cpu_s": time.process_time() - cpu}, answer
+
+
+def bare(path: Path) -> None:
+    """The peer: the same columns of the same rows, fetched with nothing but Python's sqlite3."""
+    with closing(sqlite3.connect(path)) as connection:
+        sql = "SELECT * FROM outcomes JOIN leases USING (assignment, attempt) JOIN configs ON config = id ORDER BY position"
+        cursor = connection.execute(sql)
+        while cursor.fetchmany(4096):
+            pass
+
+
+def opened(path: Path) -> None:
+    Store.open(path).close()
+
+
+def history_of(path: Path) -> None:
+    """The store opened and checked, the history built."""
     history = History(scenario().objective, KAPPA)
-    with Store.read(path) as store:
-        opened = time.monotonic() - started
+    with Store.open(path) as store, bulk():
         for run in store.runs():
             history.add(run)
-    return opened, time.monotonic() - started, history
 
 
-def round_cost(history: History, rounds: int = 500) -> float:
-    """Milliseconds of one ask/tell round of a strategy that has been told everything."""
+def replayed(path: Path | None) -> Strategy:
+    """The store opened and checked, and a strategy told everything in it, as when a tuning is resumed."""
     strategy = make_strategy("roar", Context(scenario()))
+    if path is not None:
+        with Store.open(path) as store:
+            Tuning(scenario(), strategy, SimulatedEngine(Lognormal().run), store, Meter(scenario().budget, "steps")).replay()
+    return strategy
+
+
+def round_cost(strategy: Strategy, rounds: int = 1000) -> float:
+    """CPU milliseconds of one ask/tell round."""
     target = Lognormal()
-    for run in history:
-        strategy.tell(run)
-    number = len(history)
-    spent = 0.0
+    number, spent = len(strategy.history), 0.0
     for _ in range(rounds):
         started = time.process_time()
         (request,) = strategy.ask(1)
@@ -97,6 +131,26 @@ def round_cost(history: History, rounds: int = 500) -> float:
         strategy.tighten()
         spent += time.process_time() - started
     return 1000 * spent / rounds
+
+
+def sizes(path: Path, runs: int, round_empty: float) -> dict[str, object]:
+    """All that is measured with so many runs in the store, each part in the state a new process would find."""
+    fill(path, runs)
+    found: dict[str, object] = {"runs": runs, "bytes": path.stat().st_size, "load": os.getloadavg()[0]}
+    for name, action in {"bare": bare, "open": opened, "history": history_of}.items():
+        found[name], _ = timed(lambda action=action: action(path))
+        gc.collect()
+    found["replay"], strategy = timed(lambda: replayed(path))
+    found["round_ms"] = cost = round_cost(strategy)
+    found["round_to_empty"] = cost / round_empty
+    print(f"{runs:,} runs, {found['bytes'] / 1e6:.0f} MB", flush=True)
+    for name in ("bare", "open", "history", "replay"):
+        spent = found[name]
+        print(
+            f"  {name:8} {spent['wall_s']:7.2f} s, {spent['cpu_s']:7.2f} of CPU, {spent['cpu_s'] / found['bare']['cpu_s']:5.1f} times bare"
+        )
+    print(f"  one ask/tell round {cost:.3f} ms, {cost / round_empty:.2f} times that of an empty store", flush=True)
+    return found
 
 
 def utilisation(workers: int) -> tuple[float, int, float]:
@@ -117,18 +171,12 @@ def utilisation(workers: int) -> tuple[float, int, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--full", action="store_true", help="10⁶ runs instead of 10⁵")
-    runs = 1_000_000 if parser.parse_args().full else 100_000
-    document: dict[str, object] = {"machine": machine("capra", "numpy"), "runs": runs}
+    parser.add_argument("--full", action="store_true", help="10⁶ runs as well")
+    counts = [10_000, 100_000, *([1_000_000] if parser.parse_args().full else [])]
+    document: dict[str, object] = {"machine": machine("capra", "numpy")}
+    document["round_ms_empty"] = empty = round_cost(replayed(None))
     with tempfile.TemporaryDirectory() as folder:
-        fill(Path(folder) / "big.sqlite", runs)
-        opened, ready, history = history_of(Path(folder) / "big.sqlite")
-    print(f"{runs:,} runs: store opened in {opened:.2f} s, history ready after {ready:.1f} s", flush=True)
-    cost, small = round_cost(history), round_cost(History(scenario().objective, KAPPA))
-    print(
-        f"one ask/tell round: {cost:.3f} ms at {runs:,} runs, {small:.3f} ms at none (ratio {cost / small:.2f})", flush=True
-    )
-    document |= {"opened_s": opened, "ready_s": ready, "round_ms": cost, "round_ms_empty": small}
+        document["sizes"] = [sizes(Path(folder) / f"{runs}.sqlite", runs, empty) for runs in counts]
     for workers in (2, 1000):
         share, made, each = utilisation(workers)
         print(

@@ -25,6 +25,7 @@ from capra.errors import InputError, StoreError, StoreFull, TargetError, did_you
 from capra.formats.plain import plain
 from capra.repeats import REPEAT, Repeats
 from capra.runs import Configuration, History, Outcome, Run, RunRequest, Status, Value
+from capra.runs.bulk import bulk
 from capra.runs.place import backup_of, free_space
 from capra.scenario import Scenario
 from capra.strategies import Context, Strategy, make_strategy
@@ -124,9 +125,9 @@ class Tuning:
 
     def replay(self) -> None:
         """Bring the strategy to where the store is; runs that were under way when we died count as never made."""
-        for run in self.store.runs():
-            self._tell(run)
-            self.meter.wall_before = max(self.meter.wall_before, run.finished)  # the note of it comes after the run
+        with bulk():
+            for run in self.store.runs():
+                self._tell(run)
         self._keep(lambda: self.store.abandon_open_leases("the tuning was interrupted"))
 
     def run(self, watch: Callable[[Tuning], None] = lambda _: None) -> None:

@@ -180,8 +180,8 @@ def test_damage_is_found_or_without_effect(tmp_path: Path, seed: int) -> None:
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("UPDATE configs SET json = replace(json, 'fast', 'fart')", "another id"),
-        ("UPDATE configs SET json = 'x' || json", "another id"),
+        ("UPDATE configs SET json = replace(json, 'fast', 'fart')", "is damaged: its checksum"),
+        ("UPDATE configs SET json = 'x' || json", "is damaged: its checksum"),
         ("DELETE FROM configs", "is missing"),
         ("UPDATE meta SET value = value || ' '", "meta scenario is damaged"),
         ("UPDATE notes SET value = '[]'", "notes wall is damaged"),

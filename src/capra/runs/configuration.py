@@ -10,6 +10,7 @@ from types import MappingProxyType
 __all__ = ["Configuration", "Value"]
 
 Value = str | int | float | bool
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 class Configuration(Mapping[str, Value]):
@@ -22,35 +23,51 @@ class Configuration(Mapping[str, Value]):
 
     __slots__ = ("_id", "_values")
 
+    _values: MappingProxyType[str, Value] | str
+    """The values, or their JSON until somebody asks: of the millions in a store only a few are ever looked at."""
+    _id: str | None
+
     def __init__(self, values: Mapping[str, Value]) -> None:
         self._values = MappingProxyType(dict(values))
-        self._id: str | None = None
+        self._id = None
+
+    @classmethod
+    def stored(cls, name: str, text: str) -> Configuration:
+        """The configuration whose ``id`` and JSON object these are known to be."""
+        config = cls.__new__(cls)
+        config._id, config._values = name, text
+        return config
+
+    def _mapping(self) -> MappingProxyType[str, Value]:
+        if isinstance(self._values, str):
+            self._values = MappingProxyType(json.loads(self._values))
+        return self._values
 
     @property
     def id(self) -> str:
         """16 hexadecimal digits that depend on the values only."""
         if self._id is None:
-            text = json.dumps(dict(self._values), sort_keys=True, separators=(",", ":"))
+            text = _canonical(dict(self._mapping()))
             self._id = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
         return self._id
 
     def __getitem__(self, name: str) -> Value:
-        return self._values[name]
+        return self._mapping()[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
+        return iter(self._mapping())
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self._mapping())
 
     def __eq__(self, other: object) -> bool:
-        return self.id == other.id if isinstance(other, Configuration) else NotImplemented
+        return (self._id or self.id) == (other._id or other.id) if isinstance(other, Configuration) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self.id)
+        return hash(self._id or self.id)
 
     def __repr__(self) -> str:
-        return f"Configuration({dict(self._values)!r})"
+        return f"Configuration({dict(self._mapping())!r})"
 
     def __reduce__(self) -> tuple[type[Configuration], tuple[dict[str, Value]]]:
-        return Configuration, (dict(self._values),)
+        return Configuration, (dict(self._mapping()),)

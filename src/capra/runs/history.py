@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from capra.runs.configuration import Configuration
 from capra.runs.objective import Objective
-from capra.runs.outcome import Outcome, Run, Status
+from capra.runs.outcome import Run, Status
 
 __all__ = ["History", "Pair", "Record"]
 
@@ -59,30 +59,27 @@ class History:
         """Take note of a run. LOST runs are counted and otherwise ignored."""
         self.runs.append(run)
         outcome = run.outcome
-        self.statuses[outcome.status] += 1
-        if outcome.status is Status.LOST:
-            self.lost += outcome.time
+        status, time = outcome.status, outcome.time
+        self.statuses[status] += 1
+        if status is Status.LOST:
+            self.lost += time
             return
-        self.spent += outcome.time
-        if outcome.status is Status.CAPPED:
-            self.saved += self.kappa_max - outcome.time
-        self._note(self._records.setdefault(run.request.config, Record()), run)
-
-    def _note(self, record: Record, run: Run) -> None:
-        pair, outcome = (run.request.instance, run.request.seed), run.outcome
-        if self.is_complete(outcome):
-            if pair not in record.costs:  # a second complete run of a cell tells nothing about its first
-                record.costs[pair] = cost = self.objective.cost(outcome, self.kappa_max)
-                record.total += cost
-                record.bounds.pop(pair, None)
-        elif pair not in record.costs:
-            record.bounds[pair] = max(outcome.time, record.bounds.get(pair, 0.0))
-        record.wrong = record.wrong or outcome.status is Status.WRONG
-
-    @staticmethod
-    def is_complete(outcome: Outcome) -> bool:
-        """Does the outcome settle its cell? All do but CAPPED (a lower bound) and LOST (nothing)."""
-        return outcome.status not in (Status.CAPPED, Status.LOST)
+        self.spent += time
+        request = run.request
+        record = self._records.get(request.config)
+        if record is None:
+            record = self._records[request.config] = Record()
+        pair = (request.instance, request.seed)
+        if status is Status.CAPPED:
+            self.saved += self.kappa_max - time
+            if pair not in record.costs and time > record.bounds.get(pair, -1.0):
+                record.bounds[pair] = time
+        elif pair not in record.costs:  # a second complete run of a cell tells nothing about its first
+            record.costs[pair] = cost = self.objective.cost(outcome, self.kappa_max)
+            record.total += cost
+            record.bounds.pop(pair, None)
+        if status is Status.WRONG:
+            record.wrong = True
 
     # --- questions ---
 

@@ -19,6 +19,7 @@ from capra.runs.rows import FIELDS, Lease
 __all__ = ["Reader"]
 
 CHUNK = 4096
+_CONFIG = "SELECT id, json, crc FROM configs"
 _LEASE = "assignment, attempt, config, instance, seed, cutoff, asked_by"
 _RUN = ", ".join(
     ["o.position", *(f"l.{name}" for name in _LEASE.split(", ")), *(f"o.{name}" for name in FIELDS), "o.finished", "o.crc"]
@@ -38,6 +39,28 @@ _OPEN = (
 )
 
 
+class _Configurations(dict[str, Configuration]):
+    """Those met so far, by id; others are looked up."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._scanned = False
+
+    def scan(self) -> None:
+        """Reads all of them, the first time: in a big store that takes a third of the time of looking each up."""
+        if not self._scanned:
+            for name, text, crc in self._connection.execute(_CONFIG):
+                self.setdefault(name, rows.read_config(name, text, crc))
+            self._scanned = True
+
+    def __missing__(self, name: str) -> Configuration:
+        row = self._connection.execute(f"{_CONFIG} WHERE id = ?", (name,)).fetchone()
+        if row is None:
+            raise StoreError(f"is damaged: the configuration {name} is missing")
+        config = self[name] = rows.read_config(*row)
+        return config
+
+
 class Reader:
     """What a store holds. Everything read is compared with its checksum; StoreError if it is not as it was written."""
 
@@ -47,7 +70,7 @@ class Reader:
     def __init__(self, connection: sqlite3.Connection, path: Path | None) -> None:
         self.path = path
         self._connection = connection
-        self._configs: dict[str, Configuration] = {}
+        self._configs = _Configurations(connection)
         with schema.explained(path):
             self.meta = MappingProxyType(self._pairs("meta"))
 
@@ -61,12 +84,14 @@ class Reader:
 
         StoreError at the first run that is missing or not as it was written. Writing meanwhile is allowed.
         """
+        with schema.explained(self.path):
+            self._configs.scan()
         while True:
             with schema.explained(self.path):
                 chunk = self._connection.execute(_RUNS, (after, CHUNK)).fetchall()
                 if [row[0] for row in chunk] != list(range(after + 1, after + 1 + len(chunk))):
                     raise StoreError(f"is damaged: runs are missing after run {after}")
-                found = rows.read_runs(chunk, self._config)
+                found = rows.read_runs(chunk, self._configs)
             yield from found
             if len(chunk) < CHUNK:
                 return
@@ -76,30 +101,21 @@ class Reader:
         """Runs from position ``after`` + 1 on with their leases, the last lease first. Nothing may be written meanwhile."""
         with schema.explained(self.path):
             for row in self._connection.execute(_LATEST, (after,)):
-                [run] = rows.read_runs([row], self._config)
+                [run] = rows.read_runs([row], self._configs)
                 yield Lease(row[1], row[2], run.request, run.asked_by), run
 
     def configs(self) -> Iterator[Configuration]:
         """Every configuration that was ever leased, in the order of its first lease."""
         with schema.explained(self.path):
             sql = "SELECT config FROM leases GROUP BY config ORDER BY min(assignment)"
-            found = [self._config(name) for (name,) in self._connection.execute(sql).fetchall()]
+            found = [self._configs[name] for (name,) in self._connection.execute(sql).fetchall()]
         yield from found
-
-    def _config(self, name: str) -> Configuration:
-        config = self._configs.get(name)
-        if config is None:
-            row = self._connection.execute("SELECT json FROM configs WHERE id = ?", (name,)).fetchone()
-            if row is None:
-                raise StoreError(f"is damaged: the configuration {name} is missing")
-            config = self._configs[name] = rows.read_config(name, row[0])
-        return config
 
     def open_leases(self) -> list[Lease]:
         """Leased, and neither finished nor lost: runs under way, or what a crash interrupted."""
         with schema.explained(self.path):
             found = self._connection.execute(_OPEN).fetchall()
-            return [rows.read_lease(row, self._config(row[2])) for row in found]
+            return [rows.read_lease(row, self._configs[row[2]]) for row in found]
 
     def losses(self) -> Iterator[tuple[int, int, Outcome]]:
         """(assignment, attempt, outcome) of all LOST runs: their time was spent, and says nothing about a configuration."""

@@ -1,7 +1,7 @@
 """Runs as rows of plain values, and back.
 
 SQLite finds damage in the structure of its file but not in the values. So every row carries a checksum of its values; a
-run's covers the lease as well, because the two are read together. A configuration's id is its own checksum. One flipped
+run's covers the lease as well, because the two are read together. One flipped
 bit is always found; of arbitrary damage to a row one in 2³² is not. Damage that cleanly removes the newest rows, as an
 older copy of the file would, cannot be found.
 """
@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import math
-import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any
 from zlib import crc32
 
+from capra import _rows
 from capra.errors import InputError, StoreError
 from capra.runs.configuration import Configuration
 from capra.runs.outcome import Outcome, Run, Status
@@ -27,6 +27,7 @@ __all__ = [
     "Lease",
     "Row",
     "checked",
+    "config_row",
     "digest",
     "lease_row",
     "outcome_row",
@@ -53,31 +54,8 @@ class Lease:
 
 # --- checksums ---
 
-_CODES: dict[type, str] = {int: "q", float: "d", str: "s", type(None): "-"}
-_Shape = tuple[Callable[[Row], Sequence[Any]], Callable[[Row], Sequence[str]], Callable[..., bytes], int]
-_shapes: dict[tuple[type, ...], _Shape] = {}
-
-
-def digest(row: Row) -> int:
-    """Checksum of the values and of their types: numbers by their bits, texts by their UTF-8 bytes."""
-    types = tuple(map(type, row))
-    numbers, texts, pack, start = _shapes.get(types) or _shape(types)
-    return crc32("\0".join(texts(row)).encode(), crc32(pack(*numbers(row)), start))
-
-
-def _shape(types: tuple[type, ...]) -> _Shape:
-    codes = "".join(_CODES[kind] for kind in types)
-    numbers = [place for place, code in enumerate(codes) if code in "qd"]
-    texts = [place for place, code in enumerate(codes) if code == "s"]
-    pack = struct.Struct("<" + codes.replace("s", "").replace("-", "")).pack
-    shape = _shapes[types] = (_getter(numbers), _getter(texts), pack, crc32(codes.encode()))
-    return shape
-
-
-def _getter(places: list[int]) -> Callable[[Row], Sequence[Any]]:
-    if len(places) > 1:
-        return itemgetter(*places)
-    return lambda row: [row[place] for place in places]
+digest = _rows.digest
+"""Checksum of the values of a row and of their types: numbers by their bits, texts by their UTF-8 bytes."""
 
 
 def checked(row: Row, what: str) -> Row:
@@ -89,6 +67,16 @@ def checked(row: Row, what: str) -> Row:
 
 
 # --- to rows ---
+
+
+def config_row(config: Configuration) -> Row:
+    """id, JSON object (in the order of the configuration: arguments are written in it), checksum."""
+    name, text = config.id, json.dumps(dict(config))
+    return name, text, _config_digest(name, text)
+
+
+def _config_digest(name: str, text: str) -> int:
+    return crc32(f"{name}{text}".encode())
 
 
 def lease_row(lease: Lease) -> Row:
@@ -135,15 +123,11 @@ _values: Callable[[Outcome], tuple[Any, ...]] = attrgetter(*FIELDS)
 # --- from rows ---
 
 
-def read_config(name: str, text: str) -> Configuration:
-    """The configuration of that id. StoreError if its values do not give that id."""
-    try:
-        config = Configuration(json.loads(text))
-    except (ValueError, TypeError):
-        config = Configuration({})
-    if config.id != name:
-        raise StoreError(f"the configuration {name} is damaged: its values give another id")
-    return config
+def read_config(name: str, text: str, crc: int) -> Configuration:
+    """The configuration of a row; its values are decoded when they are asked for."""
+    if _config_digest(name, text) != crc:
+        raise StoreError(f"the configuration {name} is damaged: its checksum is wrong")
+    return Configuration.stored(name, text)
 
 
 def read_lease(row: Row, config: Configuration) -> Lease:
@@ -153,32 +137,17 @@ def read_lease(row: Row, config: Configuration) -> Lease:
     return Lease(assignment, attempt, RunRequest(config, instance, seed, cutoff), asked_by)
 
 
-def _setters(kind: type) -> list[Callable[[Any, Any], None]]:
-    return [kind.__dict__[field.name].__set__ for field in fields(kind)]
+def _kind(kind: type) -> _rows.Kind:
+    return _rows.Kind(kind, tuple(kind.__dict__[field.name] for field in fields(kind)))
 
 
 _STATUS = {str(status): status for status in Status}
-_q0, _q1, _q2, _q3 = _setters(RunRequest)
-_r0, _r1, _r2, _r3, _r4 = _setters(Run)
-_o0, _o1, _o2, _o3, _o4, _o5, _o6, _o7, _o8, _o9, _o10, _o11, _o12, _o13, _o14, _o15 = _setters(Outcome)
+_REQUEST, _OUTCOME, _RUN = _kind(RunRequest), _kind(Outcome), _kind(Run)
 
 
-def read_runs(found: Iterable[Any], config: Callable[[str], Configuration]) -> list[Run]:
-    """Runs of rows (position, lease row, outcome row, finished, checksum).
-
-    The objects are filled field by field, without their own checks: these were made when the row was written, and the
-    checksum says that it has not changed. That takes half the time of calling the classes, and there are millions.
-    """
-    runs, new = [], object.__new__
-    for row in found:
-        if digest(row[:-1]) != row[-1]:
-            raise StoreError(f"run {row[0]} is damaged: its checksum is wrong")
-        n, _, _, name, instance, seed, bound, who, a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, finished, _ = row  # noqa: E741
-        _q0(request := new(RunRequest), config(name)), _q1(request, instance), _q2(request, seed), _q3(request, bound)
-        outcome = new(Outcome)
-        _o0(outcome, _STATUS[a]), _o1(outcome, b), _o2(outcome, c), _o3(outcome, d), _o4(outcome, e), _o5(outcome, f)
-        _o6(outcome, g), _o7(outcome, h), _o8(outcome, i), _o9(outcome, j), _o10(outcome, k), _o11(outcome, l)
-        _o12(outcome, m), _o13(outcome, o), _o14(outcome, p), _o15(outcome, q)
-        _r0(run := new(Run), request), _r1(run, outcome), _r2(run, who), _r3(run, n), _r4(run, finished)
-        runs.append(run)
+def read_runs(found: list[Any], configs: Mapping[str, Configuration]) -> list[Run]:
+    """Runs of rows (position, lease row, outcome row, finished, checksum)."""
+    runs = _rows.read_runs(found, configs, _STATUS, _REQUEST, _OUTCOME, _RUN)
+    if len(runs) < len(found):
+        raise StoreError(f"run {found[len(runs)][0]} is damaged: its checksum is wrong")
     return runs

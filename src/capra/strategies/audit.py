@@ -45,7 +45,7 @@ class Audit:
 
     def consider(self, number: int, config: Configuration, incumbent: Configuration, history: History) -> None:
         """A challenger was rejected because a run of it was capped."""
-        if self._context.rng(_AUDITS, number).random() >= self.share:
+        if self.share <= 0.0 or self._context.rng(_AUDITS, number).random() >= self.share:
             return
         pairs = tuple(history.record(incumbent).costs)
         left = {pair for pair in pairs if pair not in history.record(config).costs}
@@ -69,7 +69,7 @@ class Audit:
 
     def tell(self, run: Run, history: History) -> bool:
         """Take note of a run; True if it was ours."""
-        label = _LABEL.fullmatch(run.asked_by)
+        label = _LABEL.fullmatch(run.asked_by) if run.asked_by.startswith("audit") else None
         if label is None:
             return False
         case = self._cases.get(int(label[1]))

@@ -9,9 +9,10 @@ Everything here follows from what was told. What is asked for but not yet told i
 
 from __future__ import annotations
 
+import math
 import re
-from collections import deque
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -39,10 +40,16 @@ class _Challenger:
     """A configuration in its race."""
 
     number: int
-    compared: list[Pair] = field(default_factory=list)
+    compared: Sequence[Pair] = ()
     """The pairs of the next comparison: those it has finished and its current batch."""
     left: set[Pair] = field(default_factory=set)
     """Those of them that it has not finished."""
+    asked: int = 0
+    """The others after so many of them wait to be asked for, if they are left and not pending."""
+    spent: float = 0.0
+    """Its cost on those of them that it has finished."""
+    bound: float = math.inf
+    """The incumbent's cost on all of them; infinite where that is not known."""
 
 
 class Race:
@@ -79,11 +86,20 @@ class Race:
         self._first = scenario.default
         self._incumbent_time = self._challenger_time = 0.0
         self._racing: dict[Configuration, _Challenger] = {}
-        self._queue: deque[tuple[Configuration, Pair]] = deque()
-        """What challengers wait to run; entries that are no longer wanted are skipped when their turn comes."""
+        self._queue: OrderedDict[Configuration, _Challenger] = OrderedDict()
+        """Challengers that have pairs waiting, in the order of their batches."""
         self._pending: dict[Configuration, dict[Pair, RunRequest]] = {}
-        self._moved: set[Configuration] = set()
-        """Challengers whose bounds may have become tighter."""
+        self._moved: dict[Configuration, None] = {}
+        """Those with runs under way whose bounds may have become tighter."""
+        self._common: list[Pair] = []
+        """The incumbent's complete pairs."""
+        self._passed = 0
+        """So many of the first pairs the incumbent has run, or is about to."""
+
+    @property
+    def _reference(self) -> Configuration:
+        """The incumbent, or who is to become the first."""
+        return self._first if self.incumbent is None else self.incumbent
 
     # --- what subclasses vary ---
 
@@ -94,7 +110,7 @@ class Race:
         because those of a bad incumbent are the dearest of all. Whether that pays is not settled (docs/architecture.md).
         """
         if self._incumbent_time > self._challenger_time:
-            return max(1, len(self.history.record(self.incumbent or self._first).costs))
+            return max(1, len(self.history.record(self._reference).costs))
         return min(self.max_runs, self.started + 2)
 
     def batch(self, finished: int) -> int:
@@ -143,22 +159,28 @@ class Race:
                 return
 
     def _for_incumbent(self) -> Iterator[RunRequest]:
-        config = self.incumbent or self._first
+        config = self._reference
         if self.history.record(config).wrong:
             return
         known, pending = self.history.record(config).costs, self._pending.get(config, {})
-        wanted = min(self.incumbent_pairs(), self.pairs.length)
-        if len(known) + len(pending) < wanted:
-            for pair in self.pairs.first(wanted):
-                if pair not in known and pair not in pending:
-                    yield self._request(config, pair, self.kappa_max)
+        wanted = int(min(self.incumbent_pairs(), self.pairs.length))
+        if len(known) + len(pending) >= wanted:
+            return
+        for position in range(self._passed, wanted):
+            self._passed = position + 1
+            pair = self.pairs[position]
+            if pair not in known and pair not in pending:
+                yield self._request(config, pair, self.kappa_max)
 
     def _next_queued(self) -> RunRequest | None:
-        config, pair = self._queue.popleft()
-        challenger = self._racing.get(config)
-        if challenger is None or pair not in challenger.left or pair in self._pending.get(config, {}):
+        config, challenger = next(iter(self._queue.items()))
+        pair = challenger.compared[challenger.asked]
+        challenger.asked += 1
+        if challenger.asked == len(challenger.compared):
+            del self._queue[config]
+        if pair not in challenger.left or pair in self._pending.get(config, {}):
             return None
-        cutoff = self._cutoff(config, challenger)
+        cutoff = self._cutoff(challenger)
         if cutoff <= self.history.record(config).bounds.get(pair, 0.0):  # known to take longer than it may
             self._reject(config)
             return None
@@ -170,50 +192,62 @@ class Race:
         return request
 
     def _start_challenger(self) -> bool:
-        busy = {*self._racing, self.incumbent or self._first}
+        busy = {*self._racing, self._reference}
         config = self.proposer.propose(self.started, self.history, busy)
         if config is None:
             return False
         self._register(config, self.started)
+        self._next_batch(config)
         return True
 
     def _register(self, config: Configuration, number: int) -> None:
         self.started = number + 1
         self._racing[config] = _Challenger(number)
-        self._next_batch(config)
 
     def _next_batch(self, config: Configuration) -> None:
         """Extend the comparison by the next batch, in the challenger's own random order of the incumbent's pairs."""
         challenger, costs = self._racing[config], self.history.record(config).costs
         common = self._common_pairs()
-        finished = [pair for pair in common if pair in costs]
-        fresh = some([pair for pair in common if pair not in costs], self.batch(len(finished)), int(config.id, 16))
-        challenger.compared, challenger.left = finished + fresh, set(fresh)
-        self._queue.extend((config, pair) for pair in fresh)
-        if not fresh:
+        finished = self._shared_pairs(costs)
+        fresh = some(common, self.batch(len(finished)), int(config.id, 16), costs)
+        challenger.compared, challenger.left, challenger.asked = finished + fresh, set(fresh), len(finished)
+        challenger.spent, challenger.bound = sum(costs[pair] for pair in finished), math.inf
+        self._queue.pop(config, None)
+        if fresh:
+            self._queue[config] = challenger
+        else:
             self._judge(config)
 
     def _common_pairs(self) -> list[Pair]:
         """What challengers are compared on: the incumbent's complete pairs; its first ones while it has none."""
-        known = self.history.record(self.incumbent).costs if self.incumbent else {}
-        return list(known) or self.pairs.first(self.incumbent_pairs())
+        known = {} if self.incumbent is None else self.history.record(self.incumbent).costs
+        if len(known) != len(self._common):
+            self._common = list(known)
+        return self._common or self.pairs.first(self.incumbent_pairs())
+
+    def _shared_pairs(self, costs: dict[Pair, float]) -> list[Pair]:
+        """Those of a challenger's complete pairs that are compared."""
+        if not costs:
+            return []
+        known = {} if self.incumbent is None else self.history.record(self.incumbent).costs
+        theirs = known or set(self._common_pairs())
+        return [pair for pair in costs if pair in theirs]
 
     # --- capping ---
 
-    def _cutoff(self, config: Configuration, challenger: _Challenger) -> float:
+    def _cutoff(self, challenger: _Challenger) -> float:
         """What the challenger's batch may still cost: ξ times what it cost the incumbent."""
         if not self.capping or self.incumbent is None:
             return self.kappa_max
-        costs = self.history.record(config).costs
-        bound = self.history.total(self.incumbent, challenger.compared)
-        spent = sum(costs.get(pair, 0.0) for pair in challenger.compared)
-        return next_cutoff(bound, spent, self.slack, self.kappa_max)
+        if math.isinf(challenger.bound):
+            challenger.bound = self.history.total(self.incumbent, challenger.compared)
+        return next_cutoff(challenger.bound, challenger.spent, self.slack, self.kappa_max)
 
     def tighten(self) -> list[tuple[RunRequest, float]]:
         found = []
         for config in self._moved:
             challenger = self._racing.get(config)
-            cutoff = self._cutoff(config, challenger) if challenger else 0.0
+            cutoff = self._cutoff(challenger) if challenger else 0.0
             for pair, request in self._pending.get(config, {}).items():
                 if config != self.incumbent and cutoff < request.cutoff:
                     found.append((request, cutoff))
@@ -226,7 +260,8 @@ class Race:
 
     def tell(self, run: Run) -> None:
         config, pair = run.request.config, (run.request.instance, run.request.seed)
-        self._pending.get(config, {}).pop(pair, None)
+        if self._pending:
+            self._is_over(config, pair)
         self._recognise(run)
         self.history.add(run)
         if self.audit.tell(run, self.history):
@@ -235,43 +270,56 @@ class Race:
             self._incumbent_time += run.outcome.time
         else:
             self._challenger_time += run.outcome.time
-        if run.outcome.status is Status.LOST:
-            self._queue.append((config, pair))
-        elif config == (self.incumbent or self._first):
-            self._incumbent_told(config)
-        else:
-            self._challenger_told(config, pair, run)
+        if config == self._reference:
+            self._incumbent_told(config, pair)
+        elif (challenger := self._racing.get(config)) is not None:  # else a sibling of the run that decided
+            self._challenger_told(config, challenger, pair, run)
+
+    def _is_over(self, config: Configuration, pair: Pair) -> None:
+        pending = self._pending.get(config)
+        if pending is not None and pending.pop(pair, None) is not None and not pending:
+            del self._pending[config]
 
     def _recognise(self, run: Run) -> None:
         """Replay: a challenger that we have not met was proposed just before its first run was made."""
-        number = _NUMBER.fullmatch(run.asked_by)
-        if number and int(number[1]) >= self.started:
-            self._register(run.request.config, int(number[1]))
+        match = _NUMBER.fullmatch(run.asked_by)
+        if match and (number := int(match[1])) >= self.started:
+            self._register(run.request.config, number)
+            if run.outcome.status is not Status.CAPPED:  # else it is over, whatever its batch was
+                self._next_batch(run.request.config)
 
-    def _incumbent_told(self, config: Configuration) -> None:
-        if self.history.record(config).wrong:
+    def _incumbent_told(self, config: Configuration, pair: Pair) -> None:
+        record = self.history.record(config)
+        if pair not in record.costs:  # lost, or capped before it became the incumbent: to be run again
+            self._passed = 0
+        if record.wrong:
             self._dethrone()
-        elif self.incumbent is None:
+        elif self.incumbent is None and record.costs:
             self._crown(config)
 
-    def _challenger_told(self, config: Configuration, pair: Pair, run: Run) -> None:
-        challenger = self._racing.get(config)
-        if challenger is None:
-            return  # a sibling of the run that decided
-        self._moved.add(config)
-        challenger.left.discard(pair)
-        if run.outcome.status is Status.CAPPED or self.history.record(config).wrong:
+    def _challenger_told(self, config: Configuration, challenger: _Challenger, pair: Pair, run: Run) -> None:
+        if run.outcome.status is Status.LOST:
+            challenger.asked = 0
+            self._queue[config] = challenger
+            return
+        capped, wrong = run.outcome.status is Status.CAPPED, self.history.record(config).wrong
+        if capped or wrong:
             self._reject(config)
-            if self.incumbent is not None and not self.history.record(config).wrong:
+            if self.incumbent is not None and not wrong:
                 self.audit.consider(challenger.number, config, self.incumbent, self.history)
-        elif not challenger.left:
+            return
+        if pair in challenger.left:
+            challenger.left.discard(pair)
+            challenger.spent += self.history.record(config).costs[pair]
+        self._may_tighten(config)
+        if not challenger.left:
             self._judge(config)
 
     def _judge(self, config: Configuration) -> None:
         """Compare after a batch: reject, promote, or go on with the next batch."""
         if self.incumbent is None:
             if self.history.record(self._first).wrong:  # nobody is left to race against
-                del self._racing[config]
+                self._withdraw(config)
                 self._crown(config)
             return
         costs, theirs = self.history.record(config).costs, self.history.record(self.incumbent).costs
@@ -281,28 +329,41 @@ class Race:
         if ours > other or (everything and ours == other):  # a tie on everything keeps the incumbent
             self._reject(config)
         elif everything:
-            del self._racing[config]
+            self._withdraw(config)
             self._crown(config)
         else:
             self._next_batch(config)
 
     def _crown(self, config: Configuration) -> None:
         """A new incumbent: everybody else is measured against it from now on."""
-        self.incumbent = config
-        for other in list(self._racing):
-            self._moved.add(other)
-            if other in self._racing and not self._racing[other].left:
+        self._enthrone(config)
+        for other, challenger in list(self._racing.items()):
+            challenger.bound = math.inf
+            self._may_tighten(other)
+            if other in self._racing and not challenger.left:
                 self._judge(other)
 
+    def _enthrone(self, config: Configuration | None) -> None:
+        self.incumbent, self._common, self._passed = config, [], 0
+
     def _reject(self, config: Configuration) -> None:
-        del self._racing[config]
-        self._moved.add(config)
+        self._withdraw(config)
+        self._may_tighten(config)
+
+    def _withdraw(self, config: Configuration) -> None:
+        self._racing.pop(config, None)
+        if self._queue:
+            self._queue.pop(config, None)
+
+    def _may_tighten(self, config: Configuration) -> None:
+        if self._pending and config in self._pending:
+            self._moved[config] = None
 
     def _dethrone(self) -> None:
         """The incumbent's answer was refuted: the best of the rest takes over, most pairs first."""
         best = self.history.best()
         if best is None:
-            self.incumbent = None
+            self._enthrone(None)
             return
-        self._racing.pop(best, None)
+        self._withdraw(best)
         self._crown(best)

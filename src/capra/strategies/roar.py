@@ -23,6 +23,7 @@ class RandomProposer:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._blocks: dict[int, list[Configuration]] = {}
+        self._laps: dict[int, list[int]] = {}
 
     def propose(self, number: int, history: History, busy: set[Configuration]) -> Configuration | None:
         initial = self._context.scenario.initial
@@ -52,9 +53,11 @@ class RandomProposer:
         """Lap after lap over the pool: a configuration that was rejected may be raced again with what is known now."""
         pool = self._context.scenario.configurations
         lap, position = divmod(number, len(pool))
-        order = self._context.rng(_LAPS, lap).permutation(len(pool))
+        if lap not in self._laps:
+            self._laps = {lap: self._context.rng(_LAPS, lap).permutation(len(pool)).tolist()}
+        order = self._laps[lap]
         for step in range(len(pool)):
-            candidate: Configuration = pool[int(order[(position + step) % len(pool)])]
+            candidate: Configuration = pool[order[(position + step) % len(pool)]]
             if candidate not in busy and not history.record(candidate).wrong:
                 return candidate
         return None
