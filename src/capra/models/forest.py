@@ -167,8 +167,8 @@ class CensoredForest:
         """Mean and deviation of an observation: the variance over trees and the mean variance inside of their leaves.
 
         What was censored is an observation. The paper truncates the belief about the function instead; with leaves of
-        several points that is too narrow: the likelihood of new data was lower on all we tried (and the error lower in one case;
-        benchmarks/forest_censoring.py).
+        several points that is too narrow: the likelihood of new data was lower on all we tried, though on SPEAR-SWV the
+        error was lower, too (benchmarks/forest_censoring.py).
         """
         means, variances = forest.predict_leaves(points)
         return means.mean(axis=0), np.maximum(np.sqrt(means.var(axis=0) + variances.mean(axis=0)), self.min_std)
