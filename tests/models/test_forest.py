@@ -186,6 +186,15 @@ def test_a_second_fit_forgets_the_first() -> None:
     assert np.array_equal(used.predict(data[0]), CensoredForest().fit(*data).predict(data[0]))
 
 
+def test_a_fit_that_is_refused_leaves_the_last_one_standing() -> None:
+    X, y, censored = capped(13)
+    forest = CensoredForest().fit(X, y, censored)
+    before = forest.predict(X)
+    with pytest.raises(ModelError, match="NaN or infinite"):
+        forest.fit(X[:, :2], np.full(len(X), np.nan))
+    assert np.array_equal(before, forest.predict(X))
+
+
 # --- corner cases ---
 
 

@@ -1,5 +1,6 @@
 #include "forest.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -48,7 +49,7 @@ void Forest::fit(const double* targets) {
     Wide wide;
     std::vector<Item> items;
   };
-  std::vector<std::unique_ptr<Scratch>> scratches(options_.threads);
+  std::vector<std::unique_ptr<Scratch>> scratches(std::min(options_.threads, options_.trees));
   parallel(options_.trees, options_.threads, [&](std::size_t worker, std::size_t tree) {
     if (!scratches[worker]) scratches[worker] = std::make_unique<Scratch>(columns_);
     auto& items = scratches[worker]->items;

@@ -16,7 +16,12 @@ void Score::prepare(double weight, const Settings& settings, const std::vector<d
 
 Growth::Growth(const std::vector<Column>& columns_, const Settings& settings_, const std::vector<double>& reciprocals_,
                Random random_, Tree& tree_)
-    : columns(columns_), settings(settings_), reciprocals(reciprocals_), random(random_), tree(tree_), features(columns_.size()) {
+    : columns(columns_),
+      settings(settings_),
+      reciprocals(reciprocals_),
+      random(random_),
+      tree(tree_),
+      features(columns_.size()) {
   std::iota(features.begin(), features.end(), 0);
 }
 
