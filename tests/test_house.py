@@ -22,7 +22,8 @@ LAYERS = {
     "scenario": {"errors", "runs", "space", "formats"},
     "targets": {"errors", "runs", "space", "formats", "scenario", "models", "_kernels"},
     "engines": {"errors", "runs", "scenario", "targets"},
-    "strategies": {"errors", "runs", "scenario", "space"},
+    "search": {"errors", "runs", "space", "models", "_kernels"},
+    "strategies": {"errors", "runs", "scenario", "space", "models", "search"},
 }
 
 

@@ -31,9 +31,13 @@ class Meter:
         """Our own CPU seconds, earlier sessions included."""
         return self._own_before + time.process_time() - self._started
 
+    def overhead(self) -> float:
+        """Our own CPU seconds as far as they count against the budget."""
+        return self.own if self.counts else 0.0
+
     def spent(self, history: History) -> float:
         """Target time so far, with our own where it counts."""
-        return history.spent + (self.own if self.counts else 0.0)
+        return history.spent + self.overhead()
 
     def wall(self, clock: float) -> float:
         """Wall seconds so far, earlier sessions included; ``clock`` is the engine's."""

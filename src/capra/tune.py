@@ -359,9 +359,9 @@ def tune(
     settings = {"strategy": strategy, "seed": seed, "workers": workers, "engine": engine, "overhead": overhead}
     settings["repeat"] = share
     with open_store(scenario, settings | {"options": options}, out, durability=durability, takeover=takeover) as store:
-        context = Context(scenario, seed, store.decision, _patient(store.decide), options)
         before = store.notes.get("spent", {"wall": 0.0, "own": 0.0})
         meter = Meter(scenario.budget, scenario.unit, overhead=overhead, **before)
+        context = Context(scenario, seed, store.decision, _patient(store.decide), meter.overhead, options)
         running = make_engine(scenario, engine, workers)
         try:
             tuning = Tuning(scenario, make_strategy(strategy, context), running, store, meter, repeats)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -91,8 +93,40 @@ def check_incumbent(strategy: Strategy) -> None:
         assert not record.wrong, "a refuted incumbent"
 
 
-def make(name: str, given: Scenario | None = None, seed: int = 0, **options: object) -> Strategy:
-    return make_strategy(name, Context(given or scenario(), seed, options=dict(options)))
+class Decisions:
+    """What a store would keep of a strategy's decisions, and after how many runs it was told."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, str], tuple[int, str]] = {}
+        self.runs: Callable[[], int] = lambda: 0
+
+    def record(self, kind: str, key: str, data: Any) -> None:
+        self.kept.setdefault((kind, key), (self.runs(), json.dumps(data)))
+
+    def recall(self, kind: str, key: str) -> Any:
+        return json.loads(self.kept[kind, key][1]) if (kind, key) in self.kept else None
+
+    def until(self, runs: int) -> Decisions:
+        """As the store was when it held so many runs."""
+        earlier = Decisions()
+        earlier.kept = {key: (when, data) for key, (when, data) in self.kept.items() if when < runs}
+        return earlier
+
+
+LIGHT: dict[str, dict[str, object]] = {"smac": {"candidates": 300, "refit": 40}}
+"""Options that keep a strategy's own work small."""
+
+
+def make(
+    name: str, given: Scenario | None = None, seed: int = 0, decisions: Decisions | None = None, **options: object
+) -> Strategy:
+    decisions = decisions or Decisions()
+    chosen = LIGHT.get(name, {}) | options
+    strategy = make_strategy(
+        name, Context(given or scenario(), seed, decisions.recall, decisions.record, options=dict(chosen))
+    )
+    decisions.runs = lambda: len(strategy.history)
+    return strategy
 
 
 def sequence(runs: list[Run]) -> list[tuple[object, ...]]:

@@ -6,7 +6,7 @@ import pytest
 
 from capra.runs import Outcome, RunRequest, Status
 from capra.strategies import STRATEGIES
-from tests.strategies.conformance import KAPPA, drive, lognormal, make, scenario, sequence
+from tests.strategies.conformance import KAPPA, Decisions, drive, lognormal, make, scenario, sequence
 
 pytestmark = pytest.mark.parametrize("name", STRATEGIES)
 
@@ -22,9 +22,10 @@ def test_the_same_seed_makes_the_same_choices(name: str) -> None:
 @pytest.mark.parametrize("seed", [0, 3])
 def test_replay_restores_the_strategy(name: str, seed: int) -> None:
     """Cut anywhere: a new strategy that is told the runs so far asks for the very next one."""
-    whole, _ = drive(make(name, seed=seed), 600)
+    decisions = Decisions()
+    whole, _ = drive(make(name, seed=seed, decisions=decisions), 600)
     for cut in range(0, len(whole), 2):
-        resumed = make(name, seed=seed)
+        resumed = make(name, seed=seed, decisions=decisions.until(cut))
         for run in whole[:cut]:
             resumed.tell(run)
         (request,) = resumed.ask(1)
@@ -33,8 +34,9 @@ def test_replay_restores_the_strategy(name: str, seed: int) -> None:
 
 
 def test_a_resumed_strategy_goes_on_as_if_nothing_happened(name: str) -> None:
-    whole, _ = drive(make(name), 1500)
-    resumed = make(name)
+    decisions = Decisions()
+    whole, _ = drive(make(name, decisions=decisions), 1500)
+    resumed = make(name, decisions=decisions.until(40))
     for run in whole[:40]:
         resumed.tell(run)
     rest, _ = drive(resumed, 1500, already=40)

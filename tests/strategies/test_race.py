@@ -29,7 +29,9 @@ class Given:
     def __init__(self, *configs: Configuration) -> None:
         self.configs = configs
 
-    def propose(self, number: int, history: History, busy: set[Configuration]) -> Configuration | None:
+    def propose(
+        self, number: int, history: History, busy: set[Configuration], incumbent: Configuration | None
+    ) -> Configuration | None:
         return self.configs[number] if number < len(self.configs) else None
 
 

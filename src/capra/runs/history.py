@@ -34,6 +34,11 @@ class Record:
     """Some answer was refuted."""
 
     @property
+    def known(self) -> bool:
+        """Was it ever run, to the end or not?"""
+        return bool(self.costs or self.bounds)
+
+    @property
     def mean(self) -> float:
         """Mean cost of the complete runs; infinite where there is none."""
         return self.total / len(self.costs) if self.costs else math.inf

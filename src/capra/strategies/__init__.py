@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 
 from capra.errors import InputError, did_you_mean
 from capra.strategies.base import Context, Strategy
-from capra.strategies.basic import basic
-from capra.strategies.roar import roar
 
 __all__ = ["STRATEGIES", "Context", "Strategy", "make_strategy"]
 
-STRATEGIES: Mapping[str, Callable[..., Strategy]] = {"roar": roar, "basic": basic}
+STRATEGIES: Mapping[str, str] = {"smac": "smac", "roar": "roar", "basic": "basic"}
+"""Name to module; the function that makes it has the module's name. Loaded when asked for: models take their time."""
 
 
 def make_strategy(name: str, context: Context) -> Strategy:
@@ -20,7 +20,8 @@ def make_strategy(name: str, context: Context) -> Strategy:
         raise InputError(
             f"unknown strategy {name!r}", hint=did_you_mean(name, STRATEGIES) or "one of " + ", ".join(STRATEGIES)
         )
+    make: Callable[..., Strategy] = getattr(import_module(f"capra.strategies.{STRATEGIES[name]}"), STRATEGIES[name])
     try:
-        return STRATEGIES[name](context, **context.options)
+        return make(context, **context.options)
     except TypeError as error:
         raise InputError(f"strategy {name}: {error}") from None

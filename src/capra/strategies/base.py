@@ -53,6 +53,8 @@ class Context:
     """A decision that was stored before, or None."""
     record: Callable[[str, str, Any], None] = lambda kind, key, data: None
     """Store a decision, so that a replay need not take it again."""
+    clock: Callable[[], float] = lambda: 0.0
+    """Our own CPU seconds where they count against the budget; always 0 where they do not."""
     options: dict[str, Any] = field(default_factory=dict)
 
     def rng(self, *decision: int) -> np.random.Generator:

@@ -31,7 +31,9 @@ _NUMBER = re.compile(r"challenger (\d+)")
 class Proposer(Protocol):
     """Where challengers come from."""
 
-    def propose(self, number: int, history: History, busy: set[Configuration]) -> Configuration | None:
+    def propose(
+        self, number: int, history: History, busy: set[Configuration], incumbent: Configuration | None
+    ) -> Configuration | None:
         """Challenger ``number`` (from 0), not one of ``busy``; None when there is nothing left to try."""
 
 
@@ -193,7 +195,7 @@ class Race:
 
     def _start_challenger(self) -> bool:
         busy = {*self._racing, self._reference}
-        config = self.proposer.propose(self.started, self.history, busy)
+        config = self.proposer.propose(self.started, self.history, busy, self.incumbent)
         if config is None:
             return False
         self._register(config, self.started)

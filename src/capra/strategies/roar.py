@@ -25,7 +25,9 @@ class RandomProposer:
         self._blocks: dict[int, list[Configuration]] = {}
         self._laps: dict[int, list[int]] = {}
 
-    def propose(self, number: int, history: History, busy: set[Configuration]) -> Configuration | None:
+    def propose(
+        self, number: int, history: History, busy: set[Configuration], incumbent: Configuration | None
+    ) -> Configuration | None:
         initial = self._context.scenario.initial
         if number < len(initial):
             return initial[number] if initial[number] not in busy else self._random(number, history, busy)
@@ -37,7 +39,7 @@ class RandomProposer:
         block = self._block(number // BLOCK)
         candidate = block[number % BLOCK]
         for attempt in range(BLOCK):
-            if candidate not in busy and not history.record(candidate).costs and not history.record(candidate).bounds:
+            if candidate not in busy and not history.record(candidate).known:
                 return candidate
             rows = self._context.scenario.space.sample(1, self._context.rng(_SPARES, number, attempt))
             candidate = self._context.scenario.space.decode(rows)[0]

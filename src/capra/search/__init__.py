@@ -1,0 +1,1 @@
+"""Where to look next: acquisition functions, candidates, and proposers built of both."""

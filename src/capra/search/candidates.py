@@ -1,0 +1,80 @@
+"""Candidates: many random configurations and one-exchange local search, scored in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capra import _kernels
+from capra.space import Space
+from capra.space.design import distinct
+
+__all__ = ["Score", "best_candidates"]
+
+Floats = NDArray[np.float64]
+Score = Callable[[Floats], Floats]
+"""Rows (n, d) to values (n,), higher is better."""
+
+STARTS = 10
+"""Local searches: half from the best configurations seen, half from the best random ones."""
+STEPS = 30
+"""Moves of a local search at most; most end long before."""
+
+
+def best_candidates(
+    space: Space, score: Score, seen: Floats, rng: np.random.Generator, *, count: int, random: int
+) -> Floats:
+    """Up to ``count`` different configurations with the best scores, best first, none of them in ``seen``.
+
+    ``seen`` (m, d) holds what was evaluated already, the most promising first: local searches start there and from the best
+    of ``random`` random ones (Hutter, Hoos & Leyton-Brown 2011, §4.3).
+    """
+    fresh = space.sample(random, rng)
+    scores = score(fresh)
+    first = _best(scores, max(STARTS // 2, STARTS - len(seen)))
+    starts = np.vstack([seen[: STARTS // 2], fresh[first]])
+    found, values = local_search(space, score, starts, rng)
+    rows, scores = np.vstack([found, fresh]), np.concatenate([values, scores])
+    order = np.argsort(-scores, kind="stable")
+    rows = rows[order[: 4 * count + len(seen)]]
+    return _unseen(rows, seen)[:count]
+
+
+def local_search(space: Space, score: Score, starts: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Where steepest ascent over one-exchange neighbours leads from each start, and the scores there.
+
+    All searches move together, so that each step is one batch for the model.
+    """
+    rows, values = starts.copy(), score(starts)
+    moving = np.arange(len(rows))
+    for _ in range(STEPS):
+        if not len(moving):
+            break
+        near, origin = space.neighbours(rows[moving], rng)
+        if not len(near):
+            break
+        moving = _move(rows, values, moving, near, origin, score(near))
+    return rows, values
+
+
+def _move(
+    rows: Floats, values: Floats, moving: NDArray[np.intp], near: Floats, origin: NDArray[np.intp], scores: Floats
+) -> NDArray[np.intp]:
+    """Each search goes to its best neighbour if that is better; those that did."""
+    order = np.lexsort((-scores, origin))  # by search, best neighbour first
+    first = order[np.r_[True, np.diff(origin[order]) > 0]]
+    better = first[scores[first] > values[moving[origin[first]]]]
+    went = moving[origin[better]]
+    rows[went], values[went] = near[better], scores[better]
+    return went
+
+
+def _best(scores: Floats, count: int) -> NDArray[np.intp]:
+    return np.argsort(-scores, kind="stable")[:count]
+
+
+def _unseen(rows: Floats, seen: Floats) -> Floats:
+    rows = rows[distinct(rows)]
+    return rows[~np.isin(_kernels.hash_rows(rows), _kernels.hash_rows(np.ascontiguousarray(seen)))] if len(seen) else rows

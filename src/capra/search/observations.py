@@ -1,0 +1,88 @@
+"""The history as a model sees it: one row per cell, kept up to date run by run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capra.runs import Configuration, History, Run, Status
+from capra.space import Space
+
+__all__ = ["Observations"]
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Indices = NDArray[np.intp]
+
+
+class Observations:
+    """Cells of a history as growing arrays; ``update`` looks only at runs that are new."""
+
+    def __init__(
+        self, space: Space, instances: Sequence[str | None], *, logarithm: bool = True, floor: float = 1e-4
+    ) -> None:
+        self._space = space
+        self._instances = {name: j for j, name in enumerate(instances)}
+        self._logarithm, self._floor = logarithm, floor
+        self.configs: list[Configuration] = []
+        """Every configuration with a row, in order of appearance."""
+        self._row_of: dict[Configuration, int] = {}
+        self._cell_of: dict[tuple[int, str | None, int], int] = {}
+        self._codes: Floats = np.empty((0, len(space)))
+        self._seen = 0
+        self._config: list[int] = []
+        self._instance: list[int] = []
+        self._y: list[float] = []
+        self._censored: list[bool] = []
+
+    def update(self, history: History) -> None:
+        """Take in the runs that came since the last time."""
+        for run in history.runs[self._seen :]:
+            if run.outcome.status is not Status.LOST and run.request.instance in self._instances:
+                self._take(run, history)
+        self._seen = len(history)
+        missing = self.configs[len(self._codes) :]
+        if missing:
+            self._codes = np.vstack([self._codes, self._space.encode(missing)])
+
+    def _take(self, run: Run, history: History) -> None:
+        """A complete outcome settles its cell; of censored ones the longest counts."""
+        request, objective = run.request, history.objective
+        cost = objective.cost(run.outcome, history.kappa_max)
+        censored = objective.censored(run.outcome)
+        y = math.log10(max(cost, self._floor)) if self._logarithm else cost
+        config = self._row_of.setdefault(request.config, len(self.configs))
+        if config == len(self.configs):
+            self.configs.append(request.config)
+        cell = self._cell_of.setdefault((config, request.instance, request.seed), len(self._y))
+        if cell == len(self._y):
+            self._config.append(config)
+            self._instance.append(self._instances[request.instance])
+            self._y.append(y)
+            self._censored.append(censored)
+        elif self._censored[cell] and (not censored or y > self._y[cell]):
+            self._y[cell], self._censored[cell] = y, censored
+
+    def __len__(self) -> int:
+        return len(self._y)
+
+    def index(self, config: Configuration) -> int:
+        """The number of a configuration that has a row."""
+        return self._row_of[config]
+
+    @property
+    def codes(self) -> Floats:
+        """The configurations' rows of the space, (c, d)."""
+        return self._codes
+
+    def arrays(self) -> tuple[Indices, Indices, Floats, Mask]:
+        """Configuration and instance number, log10 cost (or quality) and censoring of every cell, (n,) each."""
+        return (
+            np.array(self._config, dtype=np.intp),
+            np.array(self._instance, dtype=np.intp),
+            np.array(self._y),
+            np.array(self._censored, dtype=np.bool_),
+        )

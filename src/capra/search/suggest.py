@@ -1,0 +1,106 @@
+"""Challengers proposed by a model of the censored history (Hutter, Hoos & Leyton-Brown, Alg. 2 l. 3–4 and Alg. 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capra.models.base import Surrogate
+from capra.models.instances import hardness
+from capra.runs import Configuration, History
+from capra.search.acquisition import ACQUISITIONS
+from capra.search.candidates import Score, best_candidates
+from capra.search.observations import Observations
+from capra.space import Space
+
+__all__ = ["Suggester"]
+
+Floats = NDArray[np.float64]
+
+
+class ModelFactory(Protocol):
+    """Makes the surrogate of one fit."""
+
+    def __call__(self, types: NDArray[np.int64], seed: int) -> Surrogate: ...
+
+
+class Suggester:
+    """Fits a model to everything known and lists the configurations that are worth a run, best first.
+
+    Rows of the model are a configuration's codes followed by what is known of the instance: its features and how hard it
+    has been. ``acquisition`` is one of ``ACQUISITIONS``, or "thompson": the minimiser of one function drawn from the model.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        observations: Observations,
+        features: Floats,
+        make_model: ModelFactory,
+        *,
+        acquisition: str,
+        candidates: int,
+        pool: Floats | None = None,
+    ) -> None:
+        self.space = space
+        self.observations = observations
+        self._features = features
+        self._make_model = make_model
+        self._acquisition = acquisition
+        self._candidates = candidates
+        self._pool = pool
+
+    def suggest(
+        self, history: History, incumbent: Configuration | None, rng: np.random.Generator, *, count: int
+    ) -> list[Configuration]:
+        """Up to ``count`` configurations that were not run yet (of a pool: that are not the incumbent)."""
+        self.observations.update(history)
+        model, instances = self._fit(int(rng.integers(2**31)))
+        codes = self.observations.codes
+        mean, _ = self._predict(model, codes, instances)
+        best = float(mean[self.observations.index(incumbent)]) if incumbent else float(mean.min())
+        score = self._score(model, instances, best, rng)
+        if self._pool is not None:
+            rows = self._pool[np.argsort(-score(self._pool), kind="stable")[: count + 1]]
+        else:
+            seen = codes[np.argsort(mean, kind="stable")]
+            rows = best_candidates(self.space, score, seen, rng, count=count, random=self._candidates)
+        return self.space.decode(rows)
+
+    def _fit(self, seed: int) -> tuple[Surrogate, Floats]:
+        """The model of all cells, and the rows of the instances that it was shown."""
+        config, instance, y, censored = self.observations.arrays()
+        instances = self._instance_rows(config, instance, y)
+        X = np.hstack([self.observations.codes[config], instances[instance]])
+        types = np.concatenate([self.space.types, np.zeros(instances.shape[1], dtype=np.intp)]).astype(np.int64)
+        return self._make_model(types, seed).fit(X, y, censored), instances
+
+    def _instance_rows(self, config: NDArray[np.intp], instance: NDArray[np.intp], y: Floats) -> Floats:
+        if len(self._features) < 2:
+            return np.empty((len(self._features), 0))
+        return np.column_stack([self._features, hardness(config, instance, y, len(self._features))])
+
+    def _predict(self, model: Surrogate, rows: Floats, instances: Floats) -> tuple[Floats, Floats]:
+        return model.predict_marginal(rows, instances) if instances.shape[1] else model.predict(rows)
+
+    def _score(self, model: Surrogate, instances: Floats, best: float, rng: np.random.Generator) -> Score:
+        if self._acquisition == "thompson":
+            return self._drawn(model, instances, int(rng.integers(2**31)))
+        value: Callable[[Floats, Floats, float], Floats] = ACQUISITIONS[self._acquisition]
+        return lambda rows: value(*self._predict(model, rows, instances), best)
+
+    def _drawn(self, model: Surrogate, instances: Floats, seed: int) -> Score:
+        """Minus one function of the model, the same at every call, averaged over instances where there are some."""
+
+        def score(rows: Floats) -> Floats:
+            rng = np.random.default_rng(seed)
+            if not instances.shape[1]:
+                return -model.sample(rows, rng)
+            joint = np.hstack([np.repeat(rows, len(instances), axis=0), np.tile(instances, (len(rows), 1))])
+            costs = 10.0 ** model.sample(joint, rng).reshape(len(rows), len(instances))
+            return np.asarray(-np.log10(costs.mean(axis=1)))
+
+        return score

@@ -1,0 +1,167 @@
+"""SMAC with censored surrogates: racing and capping, with challengers proposed by a model.
+
+Sequential model-based algorithm configuration (Hutter, Hoos & Leyton-Brown 2011) on the data that capping leaves behind
+(Hutter et al., censored response data, Alg. 3; Eggensperger et al., neural model-based optimisation): an initial design,
+then challengers that a model proposes, with random ones between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capra.errors import InputError, did_you_mean
+from capra.models import CensoredForest, CensoredGP, Surrogate, TobitEnsemble, TobitNetwork
+from capra.models.instances import reduced_features
+from capra.runs import Configuration, History
+from capra.search.observations import Observations
+from capra.search.suggest import Suggester
+from capra.space.design import initial_design
+from capra.strategies.base import Context
+from capra.strategies.race import Race
+from capra.strategies.roar import RandomProposer
+
+__all__ = ["ModelProposer", "smac"]
+
+_DESIGN, _FITS, _COINS = 6, 7, 8
+"""Streams of random numbers (see Context.rng)."""
+Floats = NDArray[np.float64]
+Maker = Callable[[NDArray[np.int64], int, float | None], Surrogate]
+"""(types of the columns, seed, upper bound of imputed values) to a surrogate."""
+LIST = 20
+"""Suggestions that are kept of one fit."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """When to ask the model."""
+
+    design: str = "lhd"
+    """Kind and size of the initial design."""
+    initial: int = 10
+    random: float = 0.2
+    """Share of random challengers: they keep the search honest where the model is wrong."""
+    refit: int = 2
+    """Challengers between two fits, at least."""
+    overhead: float = 0.1
+    """Fitting and suggesting may take this share of the target time (Alg. 3: intensify at least as long as they took)."""
+
+
+class ModelProposer:
+    """A ``Proposer``: the initial design, then the model's suggestions with random challengers between them.
+
+    Each fit's suggestions are stored as a decision, so that a replay needs no fit.
+    """
+
+    def __init__(self, context: Context, suggester: Suggester, plan: Plan) -> None:
+        self._context = context
+        self._suggester = suggester
+        self._plan = plan
+        self._random = RandomProposer(context)
+        self._design = self._initial_design()
+        self._fits = 0
+        self._last_number, self._last_seconds, self._total_seconds = -plan.refit, 0.0, 0.0
+        self._list: list[Configuration] = []
+        while (stored := context.recall("fit", str(self._fits))) is not None:
+            self._remember(stored)
+
+    def propose(
+        self, number: int, history: History, busy: set[Configuration], incumbent: Configuration | None
+    ) -> Configuration | None:
+        if number < len(self._design) and self._design[number] not in busy:
+            return self._design[number]
+        if incumbent is None or self._context.rng(_COINS, number).random() < self._plan.random:
+            return self._random.propose(number, history, busy, incumbent)
+        if self._is_due(number, history):
+            self._refit(number, history, incumbent)
+        for config in self._list:
+            if config not in busy and not history.record(config).known:
+                return config
+        return self._random.propose(number, history, busy, incumbent)
+
+    def _initial_design(self) -> list[Configuration]:
+        scenario = self._context.scenario
+        if scenario.configurations:
+            return list(scenario.initial)
+        rows = initial_design(scenario.space, self._plan.design, self._plan.initial, self._context.rng(_DESIGN))
+        return [*scenario.initial, *scenario.space.decode(rows)]
+
+    def _is_due(self, number: int, history: History) -> bool:
+        """Challengers since the last fit, and enough target time to pay for all fits so far and one more."""
+        affordable = self._total_seconds + self._last_seconds <= self._plan.overhead * history.spent
+        return number >= self._last_number + self._plan.refit and affordable
+
+    def _refit(self, number: int, history: History, incumbent: Configuration) -> None:
+        began = self._context.clock()
+        found = self._suggester.suggest(history, incumbent, self._context.rng(_FITS, self._fits), count=LIST)
+        seconds = self._context.clock() - began
+        decision = {"number": number, "seconds": seconds, "configs": [dict(config) for config in found]}
+        self._context.record("fit", str(self._fits), decision)
+        self._remember(decision)
+
+    def _remember(self, decision: dict[str, Any]) -> None:
+        self._fits += 1
+        self._last_number, self._last_seconds = decision["number"], decision["seconds"]
+        self._total_seconds += self._last_seconds
+        self._list = [Configuration(config) for config in decision["configs"]]
+
+
+def _features(context: Context, instances: Sequence[str | None]) -> Floats:
+    """What is known of the instances beforehand, (m, f ≤ 7)."""
+    rows = context.scenario.features.rows
+    if not all(name in rows for name in instances):
+        return np.empty((len(instances), 0))
+    return reduced_features(np.array([rows[str(name)] for name in instances], dtype=np.float64))
+
+
+def _forest(censoring: Literal["sample", "mean"]) -> Maker:
+    return lambda types, seed, upper: CensoredForest(censoring=censoring, types=types, upper=upper, seed=seed)
+
+
+MODELS: Mapping[str, tuple[Maker, str]] = {
+    "forest": (_forest("sample"), "log-ei"),
+    "forest-mean": (_forest("mean"), "log-ei"),
+    "network": (lambda types, seed, upper: TobitNetwork(types=types, seed=seed, upper=upper), "thompson"),
+    "ensemble": (lambda types, seed, upper: TobitEnsemble(types=types, seed=seed, upper=upper), "ei"),
+    "gp": (lambda types, seed, _: CensoredGP(types=types, seed=seed), "log-ei"),
+}
+"""Surrogates by name, each with the acquisition function that it is used with."""
+
+
+def smac(
+    context: Context,
+    *,
+    model: str = "forest",
+    acquisition: str | None = None,
+    candidates: int = 10_000,
+    design: str = Plan.design,
+    initial: int = Plan.initial,
+    random: float = Plan.random,
+    refit: int = Plan.refit,
+    overhead: float = Plan.overhead,
+    **options: Any,
+) -> Race:
+    """Racing with model-proposed challengers; ``model`` is one of ``MODELS``."""
+    if model not in MODELS:
+        raise InputError(f"unknown model {model!r}", hint=did_you_mean(model, MODELS) or "one of " + ", ".join(MODELS))
+    scenario = context.scenario
+    instances: list[str | None] = [instance.name for instance in scenario.instances] or [None]
+    logarithm = scenario.objective.kind == "runtime"
+    upper = math.log10(scenario.objective.penalty * scenario.cutoff) if logarithm else None
+    make, usual = MODELS[model]
+    suggester = Suggester(
+        scenario.space,
+        Observations(scenario.space, instances, logarithm=logarithm),
+        _features(context, instances),
+        lambda types, seed: make(types, seed, upper),
+        acquisition=acquisition or usual,
+        candidates=candidates,
+        pool=scenario.space.encode(scenario.configurations) if scenario.configurations else None,
+    )
+    plan = Plan(design, initial, random, refit, overhead)
+    return Race(context, ModelProposer(context, suggester, plan), **options)
