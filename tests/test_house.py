@@ -15,7 +15,7 @@ PACKAGE = Path(capra.__file__).parent
 LAYERS = {
     # part: the parts of ours it may import
     "errors": set(),
-    "runs": {"errors"},
+    "runs": {"errors", "_rows"},
     "models": {"errors", "_kernels"},
     "space": {"errors", "runs", "space", "formats", "_kernels"},
     "formats": {"errors", "runs", "space", "formats", "scenario"},

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import islice
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import chisquare
 
 from capra.runs import Configuration, Outcome, Run, RunRequest, Status
 from capra.runs.history import History
@@ -12,7 +16,7 @@ from capra.scenario import Scenario
 from capra.space import Categorical, Space
 from capra.strategies.base import Context
 from capra.strategies.capping import next_cutoff
-from capra.strategies.pairs import PairOrder, some
+from capra.strategies.pairs import PairOrder, some, splitmix
 from capra.strategies.race import Race
 from tests.strategies.conformance import drive, make, scenario
 
@@ -230,6 +234,24 @@ def test_some_pairs_are_a_random_sample_without_repetition() -> None:
     assert len(set(some(pairs, 5, 1))) == 5
     assert some(pairs, 5, 1) == some(pairs, 5, 1)
     assert some(pairs, 20, 1) != some(pairs, 20, 2)
+    known = set(some(pairs, 12, 1))
+    assert sorted(some(pairs, 99, 3, known)) == sorted(set(pairs) - known)
+    assert len(some(pairs, 5, 3, known)) == 5
+
+
+def test_every_pair_is_equally_likely_in_every_place() -> None:
+    """Three of the four pairs that are not known, in 24 orders: chi-square over many seeds."""
+    pairs = [(f"i{k}", k) for k in range(5)]
+    drawn = [tuple(some(pairs, 3, seed, {pairs[1]})) for seed in range(2400 * 5)]
+    counts = Counter(drawn)
+    assert len(counts) == 24
+    assert chisquare(list(counts.values())).pvalue > 1e-3
+
+
+def test_splitmix() -> None:
+    """The first numbers of the authors' program for the seed 1234567."""
+    expected = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821]
+    assert list(islice(splitmix(1234567), 5)) == expected
 
 
 def test_the_incumbent_takes_no_more_time_than_the_challengers() -> None:
@@ -269,3 +291,35 @@ def test_the_audit_runs_capped_challengers_out_and_decides_nothing() -> None:
         replayed.tell(run)
     (request,) = replayed.ask(1)
     assert request.cell == runs[150].request.cell
+
+
+def test_what_is_over_leaves_nothing_behind() -> None:
+    """Else the millionth run would cost more than the first."""
+    live = make("roar")
+    runs, _ = drive(live, 3000, workers=4)
+    replayed = make("roar")
+    for run in runs:
+        replayed.tell(run)
+    for strategy in (live, replayed):
+        assert isinstance(strategy, Race)
+        assert strategy.started > 100
+        assert len(strategy._racing) <= 4
+        assert set(strategy._queue) <= set(strategy._racing)
+        assert not strategy._pending
+        assert not strategy._moved
+
+
+@pytest.mark.parametrize("lost", [0, 1, 5])
+def test_a_lost_run_of_the_incumbent_is_asked_for_again(lost: int) -> None:
+    strategy, configs = race(8)
+    first = strategy.ask(1)[0]
+    strategy.tell(Run(first, Outcome(Status.SUCCESS, 1.0, KAPPA), strategy.why(first)))
+    other = RunRequest(Configuration({"c": "other"}), "i1", 0, 100.0)  # rejected; its time allows the incumbent's runs
+    strategy.tell(Run(other, Outcome(Status.CAPPED, 100.0, 100.0), "challenger 9"))
+    asked = strategy.ask(8)
+    assert len(asked) == 7
+    for place, request in enumerate(asked):
+        outcome = Outcome(Status.LOST, 0.0, KAPPA) if place == lost else Outcome(Status.SUCCESS, 1.0, KAPPA)
+        strategy.tell(Run(request, outcome, strategy.why(request)))
+    assert [request.cell for request in strategy.ask(8)] == [asked[lost].cell]
+    assert strategy.incumbent == configs["incumbent"]

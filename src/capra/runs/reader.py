@@ -46,8 +46,7 @@ class _Configurations(dict[str, Configuration]):
         """Reads all of them, the first time: in a big store that takes a third of the time of looking each up."""
         if not self._scanned:
             for name, text, crc in self._connection.execute(_CONFIG):
-                if name not in self:
-                    self[name] = rows.read_config(name, text, crc)
+                self.setdefault(name, rows.read_config(name, text, crc))
             self._scanned = True
 
     def __missing__(self, name: str) -> Configuration:

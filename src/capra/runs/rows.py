@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import math
-import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, make_dataclass
-from operator import attrgetter, itemgetter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Any
 from zlib import crc32
 
+from capra import _rows
 from capra.errors import InputError, StoreError
 from capra.runs.configuration import Configuration
 from capra.runs.outcome import Outcome, Run, Status
@@ -54,31 +54,8 @@ class Lease:
 
 # --- checksums ---
 
-_CODES: dict[type, str] = {int: "q", float: "d", str: "s", type(None): "-"}
-_Shape = tuple[Callable[[Row], Sequence[Any]], Callable[[Row], Sequence[str]], Callable[..., bytes], int]
-_shapes: dict[tuple[type, ...], _Shape] = {}
-
-
-def digest(row: Row) -> int:
-    """Checksum of the values and of their types: numbers by their bits, texts by their UTF-8 bytes."""
-    types = tuple(map(type, row))
-    numbers, texts, pack, start = _shapes.get(types) or _shape(types)
-    return crc32("\0".join(texts(row)).encode(), crc32(pack(*numbers(row)), start))
-
-
-def _shape(types: tuple[type, ...]) -> _Shape:
-    codes = "".join(_CODES[kind] for kind in types)
-    numbers = [place for place, code in enumerate(codes) if code in "qd"]
-    texts = [place for place, code in enumerate(codes) if code == "s"]
-    pack = struct.Struct("<" + codes.replace("s", "").replace("-", "")).pack
-    shape = _shapes[types] = (_getter(numbers), _getter(texts), pack, crc32(codes.encode()))
-    return shape
-
-
-def _getter(places: list[int]) -> Callable[[Row], Sequence[Any]]:
-    if len(places) > 1:
-        return itemgetter(*places)
-    return lambda row: [row[place] for place in places]
+digest = _rows.digest
+"""Checksum of the values of a row and of their types: numbers by their bits, texts by their UTF-8 bytes."""
 
 
 def checked(row: Row, what: str) -> Row:
@@ -160,26 +137,17 @@ def read_lease(row: Row, config: Configuration) -> Lease:
     return Lease(assignment, attempt, RunRequest(config, instance, seed, cutoff), asked_by)
 
 
-# Twins of our frozen classes whose fields may be set: filling a twin and closing it takes half the time of calling the
-# class, and there are millions. The checks of the class were made when the row was written; the checksum says that it has
-# not changed.
-_OpenRequest, _OpenOutcome, _OpenRun = (
-    make_dataclass(f"_Open{kind.__name__}", [field.name for field in fields(kind)], slots=True)
-    for kind in (RunRequest, Outcome, Run)
-)
+def _kind(kind: type) -> _rows.Kind:
+    return _rows.Kind(kind, tuple(kind.__dict__[field.name] for field in fields(kind)))
+
+
 _STATUS = {str(status): status for status in Status}
+_REQUEST, _OUTCOME, _RUN = _kind(RunRequest), _kind(Outcome), _kind(Run)
 
 
-def read_runs(found: Iterable[Any], configs: Mapping[str, Configuration]) -> list[Run]:
+def read_runs(found: list[Any], configs: Mapping[str, Configuration]) -> list[Run]:
     """Runs of rows (position, lease row, outcome row, finished, checksum)."""
-    runs = []
-    for row in found:
-        if digest(row[:-1]) != row[-1]:
-            raise StoreError(f"run {row[0]} is damaged: its checksum is wrong")
-        n, _, _, name, instance, seed, bound, who, a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, finished, _ = row  # noqa: E741
-        request = _OpenRequest(configs[name], instance, seed, bound)
-        outcome = _OpenOutcome(_STATUS[a], b, c, d, e, f, g, h, i, j, k, l, m, o, p)
-        run = _OpenRun(request, outcome, who, n, finished)
-        request.__class__, outcome.__class__, run.__class__ = RunRequest, Outcome, Run
-        runs.append(run)
+    runs = _rows.read_runs(found, configs, _STATUS, _REQUEST, _OUTCOME, _RUN)
+    if len(runs) < len(found):
+        raise StoreError(f"run {found[len(runs)][0]} is damaged: its checksum is wrong")
     return runs

@@ -352,7 +352,8 @@ class Race:
 
     def _withdraw(self, config: Configuration) -> None:
         self._racing.pop(config, None)
-        self._queue.pop(config, None)
+        if self._queue:
+            self._queue.pop(config, None)
 
     def _may_tighten(self, config: Configuration) -> None:
         if self._pending and config in self._pending:
