@@ -138,11 +138,11 @@ class Tuning:
         lease = self._leases.pop(ticket)
         del self._tickets[lease.request.cell]
         wall = self.meter.wall(self.engine.clock)
-        run = self._keep(lambda: self.store.finish(lease.assignment, lease.attempt, outcome, wall))
+        spent = {"spent": {"wall": wall, "own": self.meter.own}}
+        run = self._keep(lambda: self.store.finish(lease.assignment, lease.attempt, outcome, wall, spent))
         self.strategy.tell(run or Run(lease.request, outcome, lease.asked_by))
         self._refuse_a_broken_target(outcome)
         self._note_incumbent()
-        self._keep(lambda: self.store.note("spent", {"wall": wall, "own": self.meter.own}))
 
     def _has_space(self) -> bool:
         """Is there room for what the runs will leave? Waits for it when there is nothing else to wait for."""

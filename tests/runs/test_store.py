@@ -210,6 +210,17 @@ def test_the_first_word_of_a_decision_stands(path: Path) -> None:
         assert store.notes == {"state": "drained"}
 
 
+def test_notes_of_a_run_are_kept_with_it_or_not_at_all(path: Path) -> None:
+    with Store.create(path, META) as store:
+        lease = store.lease(ask())
+        with pytest.raises(StoreError, match="never leased"):
+            store.finish(7, 1, solved(), 1.0, {"spent": 1.5})
+        assert store.notes == {}
+        store.finish(lease.assignment, 1, solved(), 1.0, {"spent": 2.5})
+        store.finish(lease.assignment, 1, solved(), 1.0, {"spent": 3.5})  # a second result: not a run, yet it was seen
+        assert store.notes == {"spent": 3.5}
+
+
 # --- who may write ---
 
 

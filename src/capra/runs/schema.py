@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
@@ -88,21 +87,25 @@ def explain(error: sqlite3.Error, path: str | Path | None) -> StoreError:
     return StoreError(f"cannot be used: {error}", path=path)
 
 
-@contextmanager
-def explained(path: str | Path | None) -> Iterator[None]:
+class explained:
     """SQLite's errors inside become ours, and ours get the path."""
-    try:
-        yield
-    except sqlite3.ProgrammingError:
-        raise
-    except sqlite3.Error as error:
-        raise explain(error, path) from error
-    except UnicodeDecodeError as error:
-        raise StoreError(f"is damaged ({error})", path=path, hint=recipe(path or "FILE")) from error
-    except StoreError as error:
-        if error.path is None and path is not None:
+
+    def __init__(self, path: str | Path | None) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        path = self._path
+        if error is None or isinstance(error, sqlite3.ProgrammingError):
+            return
+        if isinstance(error, sqlite3.Error):
+            raise explain(error, path) from error
+        if isinstance(error, UnicodeDecodeError):
+            raise StoreError(f"is damaged ({error})", path=path, hint=recipe(path or "FILE")) from error
+        if isinstance(error, StoreError) and error.path is None and path is not None:
             error.path, error.hint = str(path), error.hint or (recipe(path) if "damaged" in error.message else None)
-        raise
 
 
 # --- opening ---

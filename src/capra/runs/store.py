@@ -11,6 +11,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from capra.errors import InputError, StoreError
@@ -37,6 +38,7 @@ _META, _CONFIG, _LEASE = _insert("meta", 3), _insert("configs", 3, lenient=True)
 _OUTCOME, _LOSS = _insert("outcomes", len(FIELDS) + 5), _insert("losses", len(FIELDS) + 4)
 _DECISION = _insert("decisions", 6, lenient=True)
 _NOTE = "INSERT OR REPLACE INTO notes VALUES (?, ?, ?)"
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Store(Reader):
@@ -192,11 +194,16 @@ class Store(Reader):
         self._configs.update(new)
         self._open |= {lease.assignment: lease for lease in leases}
 
-    def finish(self, assignment: int, attempt: int, outcome: Outcome, finished: float) -> Run | None:
-        """The accepted run, or None: a second result, one of an older attempt, or LOST (kept apart; may be released)."""
-        return self.finish_many([(assignment, attempt, outcome, finished)])[0]
+    def finish(
+        self, assignment: int, attempt: int, outcome: Outcome, finished: float, notes: Mapping[str, Any] = _NONE
+    ) -> Run | None:
+        """The accepted run, or None: a second result, one of an older attempt, or LOST (kept apart; may be released).
 
-    def finish_many(self, results: Iterable[Result]) -> list[Run | None]:
+        ``notes`` are kept in the same transaction.
+        """
+        return self.finish_many([(assignment, attempt, outcome, finished)], notes)[0]
+
+    def finish_many(self, results: Iterable[Result], notes: Mapping[str, Any] = _NONE) -> list[Run | None]:
         """As ``finish``, in one transaction. StoreError if one was never leased."""
         runs: list[Run | None] = []
         closed: set[int] = set()
@@ -214,7 +221,7 @@ class Store(Reader):
                     accepted.append(_outcome_row(position, lease, outcome, finished))
                     run = Run(lease.request, outcome, lease.asked_by, position, finished)
             runs.append(run)
-        self._write((_OUTCOME, accepted), (_LOSS, lost))
+        self._write((_OUTCOME, accepted), (_LOSS, lost), (_NOTE, [_note_row(*note) for note in notes.items()]))
         self._accepted += len(accepted)
         for assignment in closed:
             del self._open[assignment]
@@ -248,8 +255,7 @@ class Store(Reader):
 
     def note(self, key: str, value: Any) -> None:
         """A small fact (JSON) that may change: the last word stands."""
-        text = _json(value, f"note {key}")
-        self._write((_NOTE, [(key, text, rows.digest((key, text)))]))
+        self._write((_NOTE, [_note_row(key, value)]))
 
     @property
     def accepted(self) -> int:
@@ -279,6 +285,11 @@ def _outcome_row(position: int, lease: Lease, outcome: Outcome, finished: float)
 def _loss_row(lease: Lease, outcome: Outcome, finished: float) -> tuple[Any, ...]:
     row = (lease.assignment, lease.attempt, *rows.outcome_row(outcome), float(finished) + 0.0)
     return *row, rows.digest(row)
+
+
+def _note_row(key: str, value: Any) -> tuple[Any, ...]:
+    text = _json(value, f"note {key}")
+    return key, text, rows.digest((key, text))
 
 
 def _json(value: Any, what: str) -> str:
