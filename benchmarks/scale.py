@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import gc
 import math
+import os
 import sqlite3
 import tempfile
 import time
@@ -135,7 +136,7 @@ def round_cost(strategy: Strategy, rounds: int = 1000) -> float:
 def sizes(path: Path, runs: int, round_empty: float) -> dict[str, object]:
     """All that is measured with so many runs in the store, each part in the state a new process would find."""
     fill(path, runs)
-    found: dict[str, object] = {"runs": runs, "bytes": path.stat().st_size}
+    found: dict[str, object] = {"runs": runs, "bytes": path.stat().st_size, "load": os.getloadavg()[0]}
     for name, action in {"bare": bare, "open": opened, "history": history_of}.items():
         found[name], _ = timed(lambda action=action: action(path))
         gc.collect()
