@@ -9,7 +9,7 @@ from contextlib import contextmanager
 __all__ = ["bulk"]
 
 MANY = 1_000_000
-"""Objects that are worth hiding from the collector: a look at them takes a tenth of a second."""
+"""Objects that are worth hiding from the collector: a look at them takes two tenths of a second."""
 
 
 @contextmanager

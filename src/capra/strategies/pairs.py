@@ -79,7 +79,7 @@ def _shuffled(length: int, seed: int) -> Iterator[int]:
 
 
 def splitmix(state: int) -> Iterator[int]:
-    """SplitMix64 (Steele, Lea & Flood 2014): seeding a NumPy generator takes 50 times as long as its first number."""
+    """SplitMix64 (Steele, Lea & Flood 2014): seeding a NumPy generator takes 20 times as long as its first number."""
     while True:
         state = (state + 0x9E3779B97F4A7C15) & _MASK
         mixed = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK

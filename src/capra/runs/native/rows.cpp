@@ -1,5 +1,5 @@
-// Rows of the store: their checksums, and the objects that they become. There are millions of them, and Python takes six
-// times as long.
+// Rows of the store: their checksums, and the objects that they become. There are millions of them, and Python takes three to
+// four times as long.
 #include <nanobind/nanobind.h>
 
 #include <array>
