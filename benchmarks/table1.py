@@ -37,10 +37,10 @@ Maker = Callable[[Recipe, int], Surrogate]
 # family of models → method → a model for a seed. The published numbers are those of networks.
 FAMILIES: dict[str, dict[str, Maker]] = {
     "network": {
-        "I": lambda recipe, seed: TobitEnsemble(5, "ignore", seed, recipe=recipe),
-        "D": lambda recipe, seed: TobitEnsemble(5, "drop", seed, recipe=recipe),
-        "S&H": lambda recipe, seed: TobitEnsemble(5, "mean", seed, recipe=recipe),
-        "T": lambda recipe, seed: TobitEnsemble(5, "tobit", seed, recipe=recipe),
+        "I": lambda recipe, seed: TobitEnsemble(5, "ignore", seed, recipe=recipe, threads=2),
+        "D": lambda recipe, seed: TobitEnsemble(5, "drop", seed, recipe=recipe, threads=2),
+        "S&H": lambda recipe, seed: TobitEnsemble(5, "mean", seed, recipe=recipe, threads=2),
+        "T": lambda recipe, seed: TobitEnsemble(5, "tobit", seed, recipe=recipe, threads=2),
     },
 }
 
