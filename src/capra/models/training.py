@@ -56,8 +56,8 @@ class Recipe:
 
 
 PAPER = Recipe("sgd", epochs=10_000)  # Eggensperger et al., "Implementation Details"
-# The least error per CPU second of those tried, and the spread between networks nearest to their error, from 100 to 2,000 rows
-# (benchmarks/results/network.json). More iterations still help with thousands of rows and overfit with a hundred.
+# The least error per CPU second of those tried, and the spread between networks nearest to their error, from 100 to 2,000
+# rows (benchmarks/results/network.json). More iterations still help with thousands of rows and overfit with a hundred.
 FAST = Recipe("lbfgs", epochs=100)
 
 
