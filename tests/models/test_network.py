@@ -45,7 +45,7 @@ def errors() -> dict[str, float]:
         X, y, censored = capped(400, seed)
         assert 0.5 < censored.mean() < 0.7
         for name in total:
-            total[name] += error(TobitEnsemble(3, name, seed).fit(X, y, censored))
+            total[name] += error(TobitEnsemble(3, name, seed, recipe=Recipe("lbfgs", 100)).fit(X, y, censored))
     return total
 
 

@@ -56,9 +56,10 @@ class Recipe:
 
 
 PAPER = Recipe("sgd", epochs=10_000)  # Eggensperger et al., "Implementation Details"
-# The least error per CPU second of those tried, and the spread between networks nearest to their error, from 100 to 2,000
-# rows (benchmarks/results/network.json). More iterations still help with thousands of rows and overfit with a hundred.
-FAST = Recipe("lbfgs", epochs=100)
+# The least error over functions, sizes and thresholds of those tried at about this cost, and the spread between networks
+# nearest to their error, which is what Thompson sampling lives on (benchmarks/results/network.json). With a hundred rows
+# half of the iterations would do.
+FAST = Recipe("lbfgs", epochs=200)
 
 
 def initial_weights(sizes: Sequence[int], rng: np.random.Generator) -> Singles:
