@@ -93,7 +93,11 @@ class _Networks:
         return self
 
     def _fit_imputed(self, rows: Floats, values: Floats, censored: Mask, before: _Fitted | None) -> None:
-        """Schmee & Hahn 1979: fit, replace each censored value by its mean given that it is at least that, fit again."""
+        """Schmee & Hahn 1979: fit, replace each censored value by its mean given that it is at least that, fit again.
+
+        The first fit sees the uncensored values alone, as in Hutter et al. 2011, Alg. 1: if it took the bounds for values,
+        the imputation would believe it, and five iterations do not lead away from that.
+        """
         known = ~censored if not censored.all() else np.ones_like(censored)
         nothing = np.zeros_like(censored)
         self._fitted = self._train(rows[known], values[known], nothing[known], before)

@@ -8,8 +8,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 
 #include "network.hpp"
@@ -66,17 +69,30 @@ Data data_of(const In<float, 2>& x, const In<float, 1>& y, const In<std::uint8_t
   return data;
 }
 
-// One network per index, on up to `threads` threads; which thread takes which does not change any result.
+// One network per index, on up to `threads` threads; which thread takes which does not change any result. Where no more
+// threads are to be had, fewer do the work; the first exception of any of them is thrown here.
 template <typename Work>
 void for_each_network(std::size_t count, std::size_t threads, const Work& work) {
   std::atomic<std::size_t> next{0};
+  std::exception_ptr failure;
+  std::mutex mutex;
   const auto loop = [&] {
-    for (std::size_t i; (i = next.fetch_add(1)) < count;) work(i);
+    try {
+      for (std::size_t i; (i = next.fetch_add(1)) < count;) work(i);
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (!failure) failure = std::current_exception();
+    }
   };
   std::vector<std::thread> others;
-  for (std::size_t t = 1; t < std::min(threads, count); ++t) others.emplace_back(loop);
+  others.reserve(std::min(threads, count));
+  try {
+    for (std::size_t t = 1; t < std::min(threads, count); ++t) others.emplace_back(loop);
+  } catch (const std::system_error&) {
+  }
   loop();
   for (std::thread& thread : others) thread.join();
+  if (failure) std::rethrow_exception(failure);
 }
 
 std::vector<Aligned> padded(const Plan& plan, const float* dense) {
