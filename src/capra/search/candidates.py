@@ -36,10 +36,9 @@ def best_candidates(
     first = _best(scores, max(STARTS // 2, STARTS - len(seen)))
     starts = np.vstack([seen[: STARTS // 2], fresh[first]])
     found, values = local_search(space, score, starts, rng)
-    rows, scores = np.vstack([found, fresh]), np.concatenate([values, scores])
-    order = np.argsort(-scores, kind="stable")
-    rows = rows[order[: 4 * count + len(seen)]]
-    return _unseen(rows, seen)[:count]
+    rows = np.vstack([found, fresh])
+    order = np.argsort(-np.concatenate([values, scores]), kind="stable")
+    return _unseen(rows[order], seen)[:count]
 
 
 def local_search(space: Space, score: Score, starts: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
