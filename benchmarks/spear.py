@@ -7,11 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.machine import shared_or_exit
+from capra.errors import SpaceError
+from capra.runs import Configuration
 from capra.scenario import Scenario
-from capra.targets import Table
+from capra.space import Space
+from capra.space.pcs import parse_pcs
+from capra.targets import SurrogateTarget, Table
 
 CUTOFF = 300.0
 SPLIT_SEED = 0
+MISSING = -512
+"""What the feature extractor writes where it has no value."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,27 @@ class Spear:
     def test_cost(self, config: dict[str, object]) -> float:
         """Mean PAR10 over the test instances."""
         return float(self.costs[int(str(config["row"])), self.test].mean())
+
+
+def whole_space() -> SurrogateTarget:
+    """A model of SPEAR on these instances that answers for every configuration of its 26 parameters."""
+    data = np.load(shared_or_exit() / "configs" / "SPEAR-SWV.npz", allow_pickle=False)
+    space = parse_pcs(str(data["pcs"]))
+    names = [str(name) for name in data["param_names"]]
+    configs = [_active(space, dict(zip(names, map(str, row), strict=True))) for row in data["param_values"]]
+    features = np.where(data["features"] == MISSING, np.nan, data["features"]).astype(float)
+    return SurrogateTarget.of_table(load().table, space, configs, features=features)
+
+
+def _active(space: Space, values: dict[str, str]) -> Configuration:
+    """The recorded values with those of inactive parameters left out."""
+    while True:
+        try:
+            return space.configuration(values)
+        except SpaceError as error:
+            if error.part is None or "inactive" not in error.message:
+                raise
+            del values[str(error.part[1])]
 
 
 def load() -> Spear:
