@@ -31,13 +31,11 @@ ROOT = Path(__file__).parents[1]
 PEER = ROOT / ".venv-torch" / "bin" / "python"
 SIZES = [4, 50, 50, 50, 2]
 ROWS = 1600
-ROUNDS = 5
+ROUNDS = 3
 RECIPES = {
     "paper, 200 epochs": Recipe("sgd", 200),
-    "paper, 1,000 epochs": Recipe("sgd", 1000),
     "Adam, batch 256, 100 epochs": Recipe("adam", 100, 256),
     "Adam, batch 32, 100 epochs": Recipe("adam", 100, 32),
-    "L-BFGS, 50 iterations": Recipe("lbfgs", 50),
     "L-BFGS, 100 iterations": Recipe("lbfgs", 100),
     "L-BFGS, 200 iterations": Recipe("lbfgs", 200),
 }
