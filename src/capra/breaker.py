@@ -8,6 +8,9 @@ machine. What is known here follows from the runs that were accepted, in their o
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import takewhile
+from typing import TypeVar
 
 from capra.runs import Outcome, Run, RunRequest, Status
 
@@ -19,6 +22,7 @@ ALIKE = 5
 """So many crashes in a row that look alike are suspicious."""
 _DIGITS = re.compile(r"\d+")
 
+T = TypeVar("T")
 _Look = tuple[int | None, int | None, str]
 
 
@@ -35,7 +39,7 @@ class Breaker:
 
     def tell(self, run: Run) -> None:
         """A run was accepted, or lost. An accepted control is one that did not crash."""
-        if run.outcome.status is Status.LOST:
+        if run.outcome.status is Status.LOST or run.outcome.censored:  # one that was cut may have been about to crash
             return
         if run.asked_by == CONTROL:
             self._clear()
@@ -62,8 +66,14 @@ class Breaker:
         request = self._shortest.request
         return RunRequest(request.config, request.instance, request.seed, self._kappa_max)
 
-    def suspects(self, outcome: Outcome) -> bool:
-        """Is it one of the crashes in question?"""
+    def suspects(self, latest: Iterable[tuple[T, Run]]) -> list[tuple[T, Run]]:
+        """Of the runs so far, the last one first: those back to the first of the crashes in question."""
+        since = list(takewhile(lambda known: self._is_alike(known[1].outcome) or known[1].outcome.censored, latest))
+        while since and not self._is_alike(since[-1][1].outcome):
+            since.pop()
+        return since
+
+    def _is_alike(self, outcome: Outcome) -> bool:
         return self._look is not None and _look(outcome) == self._look
 
 

@@ -14,7 +14,6 @@ import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -198,9 +197,9 @@ class Tuning:
             self.strategy.tell(run)
 
     def _take_back(self, control: Outcome) -> None:
-        """The last runs, as far as they crashed alike, were lost: whatever was decided because of them never was."""
+        """The last runs, back to the first that crashed alike, were lost: what was decided because of them never was."""
         self._keep(self.store.flush)
-        gone = list(takewhile(lambda pair: self.breaker.suspects(pair[1].outcome), self.store.latest()))
+        gone = self.breaker.suspects(self.store.latest())
         reason = f"crashed when a run that had succeeded before crashed as well: {control.reason}"
         self._keep(lambda: self.store.take_back(gone, reason))
 

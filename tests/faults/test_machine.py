@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 
 import capra
-from capra.breaker import ALIKE, CONTROL
+from capra.breaker import ALIKE, CONTROL, Breaker
 from capra.errors import StoreError, StoreFull, TargetError
 from capra.overview import status_of
 from capra.repeats import REPEAT, Repeats
@@ -98,6 +98,19 @@ def breaks_after(count: int) -> Callable[[RunRequest], Outcome]:
     """A target whose machine breaks after so many runs."""
     made = itertools.count()
     return lambda request: lognormal(request) if next(made) < count else crash(request)
+
+
+def test_a_run_that_was_cut_between_the_crashes_does_not_hide_them() -> None:
+    request = RunRequest(capra.Configuration({"x": 0.5}), "i", 1, 10.0)
+    good, cut = Outcome(Status.SUCCESS, 1.0, 10.0), Outcome(Status.CAPPED, 2.0, 2.0)
+    outcomes = [good, cut, crash(request), crash(request), cut, crash(request), cut, crash(request), crash(request)]
+    breaker = Breaker(10.0)
+    runs = [Run(request, outcome, "challenger 1", order) for order, outcome in enumerate(outcomes, start=1)]
+    for run in runs:
+        assert breaker.control is None
+        breaker.tell(run)
+    assert breaker.control == request
+    assert [run.order for _, run in breaker.suspects(("lease", run) for run in reversed(runs))] == [9, 8, 7, 6, 5, 4, 3]
 
 
 def test_after_the_repair_it_is_as_if_nothing_had_happened(tmp_path: Path) -> None:
