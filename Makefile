@@ -32,7 +32,7 @@ check: lint test
 
 # Drives every kernel that has a tests/models/sanitize_NAME.cpp under the sanitizers: bad addresses, undefined behaviour, races.
 SANITIZED := $(patsubst tests/models/sanitize_%.cpp,%,$(wildcard tests/models/sanitize_*.cpp))
-PLAIN := $(filter-out %bindings.cpp %module.cpp,$(wildcard src/capra/models/kernels/*.cpp))
+PLAIN := $(filter-out %bindings.cpp %module.cpp,$(wildcard src/capra/models/kernels/*.cpp src/capra/models/kernels/*/*.cpp))
 
 sanitize: $(foreach name,$(SANITIZED),build/sanitize/$(name).address build/sanitize/$(name).thread)
 	set -e; for program in $^; do ./$$program; done
@@ -40,7 +40,7 @@ sanitize: $(foreach name,$(SANITIZED),build/sanitize/$(name).address build/sanit
 build/sanitize/%.address build/sanitize/%.thread: tests/models/sanitize_%.cpp $(KERNELS)
 	mkdir -p $(@D)
 	for kind in address,undefined thread; do \
-	  $(CXX) -std=c++17 -O1 -g -Wall -Wextra -Werror -pthread -fno-sanitize-recover=all -fsanitize=$$kind \
+	  $(CXX) -std=c++17 -O1 -g -march=native -Wall -Wextra -Werror -Wno-psabi -pthread -fno-sanitize-recover=all -fsanitize=$$kind \
 	    -Isrc/capra/models/kernels $< $(PLAIN) -o build/sanitize/$*.$${kind%%,*} || exit 1; \
 	done
 

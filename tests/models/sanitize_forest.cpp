@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "forest.hpp"
+#include "forest/forest.hpp"
 
 namespace {
 

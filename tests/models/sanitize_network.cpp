@@ -1,19 +1,15 @@
-// Trains small networks in threads, with every variant, optimiser and head, for the sanitizers. From the project's root:
-//   K=src/capra/models/kernels
-//   g++ -std=c++17 -O1 -g -Wno-psabi -mavx2 -mfma -fsanitize=address,undefined -fno-sanitize-recover=all -pthread -I$K
-//     tests/models/sanitize_network.cpp $K/network.cpp $K/network_[!b]*.cpp -o build/sanitize_network
-// and again with -fsanitize=thread. (network_bind.cpp needs Python. Without -mavx2 -mfma only the portable variant is there.)
+// Trains small networks in threads, with every variant that this machine has, every optimiser and head (`make sanitize`).
 // The driver has a variant of its own, 16 lanes wide in whatever instructions there are: AVX-512's arithmetic without AVX-512.
 #define CAPRA_LANES 16
-#include "network_kernel.inl"
+#include "network/kernel.inl"
 
 #include <cmath>
 #include <cstdio>
 #include <thread>
 #include <vector>
 
-#include "network.hpp"
-#include "network_dispatch.hpp"
+#include "network/network.hpp"
+#include "network/dispatch.hpp"
 
 using namespace capra::network;
 

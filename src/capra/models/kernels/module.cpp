@@ -5,7 +5,6 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "network_bind.hpp"
 #include "rows.hpp"
 
 namespace nb = nanobind;
@@ -25,5 +24,5 @@ NB_MODULE(_kernels, m) {
       nb::arg("x"), "One 64-bit hash per row of a float64 matrix; NaN equals NaN.");
 
   capra::bind_forest(m);
-  bind_network(m);
+  capra::bind_network(m);
 }

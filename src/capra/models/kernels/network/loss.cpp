@@ -1,4 +1,4 @@
-#include "network_loss.hpp"
+#include "loss.hpp"
 
 #include <cmath>
 

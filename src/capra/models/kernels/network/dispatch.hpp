@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "network_kernel.hpp"
+#include "kernel.hpp"
 
 namespace capra::network {
 

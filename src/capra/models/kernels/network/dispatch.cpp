@@ -1,4 +1,4 @@
-#include "network_dispatch.hpp"
+#include "dispatch.hpp"
 
 namespace capra::network {
 namespace {

@@ -1,6 +1,6 @@
 // The arithmetic of the network, written for vectors of CAPRA_LANES floats. A vector holds the same unit of several rows, so
 // that forward and backward passes broadcast weights and need no padding of units; only gradients of weights run along units.
-#include "network_kernel.hpp"
+#include "kernel.hpp"
 
 namespace capra::network {
 namespace {

@@ -1,4 +1,4 @@
-#include "network_lbfgs.hpp"
+#include "lbfgs.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // The Python face of the network: sizes are checked here, the arithmetic lives in the other network files.
-#include "network_bind.hpp"
+#include "bindings.hpp"
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
@@ -16,7 +16,7 @@
 #include <thread>
 
 #include "network.hpp"
-#include "network_dispatch.hpp"
+#include "dispatch.hpp"
 
 namespace nb = nanobind;
 using namespace capra::network;
@@ -172,7 +172,7 @@ std::pair<Out<double, 1>, Out<double, 1>> terms(Head head, In<double, 1> z, bool
 
 }  // namespace
 
-void bind_network(nb::module_& m) {
+void capra::bind_network(nb::module_& m) {
   nb::enum_<Head>(m, "Head").value("normal", Head::normal).value("weibull", Head::weibull).value("logistic", Head::logistic);
   nb::enum_<Optimizer>(m, "Optimizer")
       .value("sgd", Optimizer::sgd)

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "network.hpp"
-#include "network_lbfgs.hpp"
+#include "lbfgs.hpp"
 
 namespace capra::network {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "network_kernel.hpp"
-#include "network_loss.hpp"
+#include "kernel.hpp"
+#include "loss.hpp"
 
 namespace capra::network {
 

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "network_kernel.hpp"
+#include "kernel.hpp"
 
 namespace capra::network {
 

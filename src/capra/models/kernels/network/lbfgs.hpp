@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "network_kernel.hpp"
+#include "kernel.hpp"
 
 namespace capra::network {
 
