@@ -205,7 +205,7 @@ def _out_of_bag(forest: Forest, rows: Floats) -> tuple[Floats, Mask]:
     unseen[np.repeat(np.arange(len(unseen)), np.diff(forest.offsets)), forest.rows] = False
     if not unseen.any():
         unseen[:] = True
-    judges = np.sum(unseen, axis=0, dtype=np.float64)
+    judges: Floats = np.sum(unseen, axis=0, dtype=np.float64)
     sums: Floats = np.sum(forest.predict(rows) * unseen, axis=0)
     return sums / np.maximum(judges, 1.0), judges > 0.0
 
