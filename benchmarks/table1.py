@@ -53,14 +53,19 @@ FAMILIES: dict[str, dict[str, Maker]] = {
 }
 
 
-def evaluate(model: Surrogate, data: Problem, fold: int) -> dict[str, float]:
-    """Error, mean log-likelihood of the true values, and CPU seconds of the fit."""
+def split(data: Problem, fold: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which rows are held out (a mask), and one row of each location among them."""
     order = np.random.default_rng(0).permutation(data.location.max() + 1)
     held = np.isin(data.location, order[fold::FOLDS])
+    return held, np.flatnonzero(held)[np.unique(data.location[held], return_index=True)[1]]
+
+
+def evaluate(model: Surrogate, data: Problem, fold: int) -> dict[str, float]:
+    """Error, mean log-likelihood of the true values, and CPU seconds of the fit."""
+    held, first = split(data, fold)
     started = time.process_time()
     model.fit(data.X[~held], data.y[~held], data.censored[~held])
     cpu = time.process_time() - started
-    first = np.flatnonzero(held)[np.unique(data.location[held], return_index=True)[1]]
     mean, std = model.predict(data.X[first])
     error = mean - data.truth[first]
     likelihood = np.mean(log_density(error / std) - np.log(std))
