@@ -45,6 +45,10 @@ CONTENDERS.append(("process", "T"))
 SHOWN = ("rmse", "rmse_without_timeouts", "median_l2", "rank_correlation", "log_likelihood", "crps", "off_diagonal")
 
 
+Race = list[tuple[tuple[int, int], float, bool, float]]
+"""Per run: configuration and instance, time, whether it was stopped, cutoff."""
+
+
 @dataclass(frozen=True)
 class Runs:
     """One row per (configuration, instance): inputs, log10 of the time, whether it was stopped, log10 of its cutoff."""
@@ -68,10 +72,10 @@ class Study:
         train = np.array([columns[name] for name in self.spear.train])
         self.columns, self.asked = columns, (self.others[:ASKED], train[:INSTANCES])
 
-    def race(self, rows: np.ndarray, runs: int) -> list[tuple[tuple[int, int], float, bool, float]]:
-        """Cell, time, censored and cutoff of every run, in order."""
+    def race(self, rows: np.ndarray, runs: int, **options: Any) -> Race:
+        """Every run of racing these configurations, in order."""
         scenario = self.spear.scenario(self.seed, {"runs": runs}, rows)
-        history = tune(scenario, "roar", engine="simulated", seed=self.seed, overhead="ignore").history
+        history = tune(scenario, "roar", engine="simulated", seed=self.seed, overhead="ignore", **options).history
         return [
             (
                 (int(str(run.request.config["row"])), self.columns[str(run.request.instance)]),
@@ -82,7 +86,7 @@ class Study:
             for run in history.runs
         ]
 
-    def known(self, race: list[tuple[tuple[int, int], float, bool, float]]) -> Runs:
+    def known(self, race: Race) -> Runs:
         """What is known after these runs: of a cell that was run again, the last run, which went on for longer."""
         cells = {cell: known for cell, *known in race}
         times, censored, cutoffs = (np.array(column) for column in zip(*cells.values(), strict=True))

@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/models.md into docs/images. `python docs/make_pictures.py`, after `pip install -e '.[bench]'`."""
+"""Draws the pictures of docs/models.md into docs/images: `python docs/make_pictures.py`, after `pip install matplotlib`."""
 
 from __future__ import annotations
 
