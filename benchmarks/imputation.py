@@ -74,7 +74,7 @@ def plot(results: dict[str, Any]) -> None:
     except ImportError:
         print("no matplotlib: the plot is left out")
         return
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), sharey=True)
     for axis, (name, found) in zip(axes, results.items(), strict=True):
         for colour, (model, row) in zip(
             ("tab:blue", "tab:purple", "tab:green", "tab:orange"), found["models"].items(), strict=True
@@ -83,11 +83,11 @@ def plot(results: dict[str, Any]) -> None:
             turns = np.arange(TURNS + 1)
             mean, std = np.broadcast_to(mean, len(turns)), np.broadcast_to(std, len(turns))
             axis.plot(turns, mean, "-o" if len(row["mean"]) > 1 else "--", color=colour, markersize=3, label=model)
-            axis.fill_between(turns, mean - std, mean + std, color=colour, alpha=0.12, linewidth=0)
+            axis.fill_between(turns, mean - std, mean + std, color=colour, alpha=0.08, linewidth=0)
         axis.set(title=f"{name} censoring ({found['censored']:.0%})", xlabel="turn of imputing")
     axes[0].set_ylabel("RMSE")
-    axes[1].legend(frameon=False)
-    figure.tight_layout()
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncol=4, frameon=False)
+    figure.tight_layout(rect=(0, 0.07, 1, 1))
     figure.savefig(RESULTS / "imputation.png", dpi=80)
 
 
