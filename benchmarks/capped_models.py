@@ -42,6 +42,14 @@ LARGEST_PROCESS = 1_000
 RACED, ASKED, INSTANCES = 700, 100, 40
 CONTENDERS = [(family, method) for family, methods in METHODS.items() for method in methods if family != "process"]
 CONTENDERS.append(("process", "T"))
+TITLES = {
+    "rmse": "error of configurations' means (RMSE)",
+    "rank_correlation": "rank correlation",
+    "median_l2": "error of configurations' medians (L2)",
+    "rmse_without_timeouts": "error of runs without timeouts (RMSE)",
+    "log_likelihood": "log-likelihood of runs",
+    "crps": "CRPS of runs",
+}
 SHOWN = ("rmse", "rmse_without_timeouts", "median_l2", "rank_correlation", "log_likelihood", "crps", "off_diagonal")
 
 
@@ -162,17 +170,16 @@ def plot(results: dict[int, dict[str, dict[str, list[float]]]]) -> None:
         return
     colours = {"I": "tab:red", "D": "tab:orange", "S&H": "tab:green", "sample": "tab:blue", "T": "tab:purple"}
     lines = {"forest": "-", "network": "--", "process": ":"}
-    keys = ("rmse", "rank_correlation", "median_l2", "rmse_without_timeouts", "log_likelihood", "crps")
     figure, axes = plt.subplots(2, 3, figsize=(11, 6.2), sharex=True)
-    for key, axis in zip(keys, axes.flat, strict=True):
+    for key, axis in zip(TITLES, axes.flat, strict=True):
         for contender in map(" ".join, CONTENDERS):
             family, method = contender.split()
             sizes = [size for size in results if contender in results[size]]
             low, middle, high = np.transpose([results[size][contender][key] for size in sizes])
             axis.plot(sizes, middle, lines[family], color=colours[method], label=contender, linewidth=1.6)
             axis.fill_between(sizes, low, high, color=colours[method], alpha=0.08, linewidth=0)
-        axis.set(xscale="log", title=key.replace("_", " ").replace("l2", "L2").replace("rmse", "RMSE"))
-    axes[1, 1].set_ylim(bottom=-6)  # ignoring goes to minus thousands
+        axis.set(xscale="log", title=TITLES[key])
+    axes[1, 1].set_ylim(-6.0, 0.0)  # ignoring and small networks go to minus hundreds
     for axis in axes[1]:
         axis.set_xlabel("runs of the race")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="lower center", ncol=5, frameon=False)
