@@ -13,8 +13,8 @@ about configurations that were not raced, on instances that were:
   had in practice.
 
 Predictions and truth above the cutoff count as the cutoff, as in the paper, in all but the last two kinds. The Gaussian process
-takes part up to 1,000 runs. Medians and quartiles over ``--seeds`` races (5: about 10 minutes of CPU time) go to
-benchmarks/results/capped_models.json and, with matplotlib, capped_models.png.
+takes part up to 1,000 runs; a constant shows what can be had without any model. Medians and quartiles over ``--seeds`` races (5:
+about four minutes of CPU time) go to benchmarks/results/capped_models.json and, with matplotlib, capped_models.png.
 """
 
 from __future__ import annotations
@@ -24,13 +24,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import CensoredData, norm, spearmanr
+from scipy.stats import spearmanr
 from threadpoolctl import threadpool_limits
 
-from benchmarks.contenders import METHODS, fitted, quartiles, scores_of_runs
+from benchmarks.contenders import METHODS, Predicts, fitted, quartiles, scores_of_runs, tobit_moments
 from benchmarks.machine import RESULTS, machine, write_results
 from benchmarks.spear import CUTOFF, Spear, encoded, load
-from capra.models import Surrogate
 from capra.models.scores import rmse
 from capra.runs import Status
 from capra.tune import tune
@@ -41,7 +40,7 @@ SIZES = (100, 300, 1_000, 3_000)
 LARGEST_PROCESS = 1_000
 RACED, ASKED, INSTANCES = 700, 100, 40
 CONTENDERS = [(family, method) for family, methods in METHODS.items() for method in methods if family != "process"]
-CONTENDERS.append(("process", "T"))
+CONTENDERS += [("process", "T"), ("constant", "T")]
 TITLES = {
     "rmse": "error of configurations' means (RMSE)",
     "rank_correlation": "rank correlation",
@@ -113,13 +112,10 @@ class Study:
 
 def tobit_mean(y: np.ndarray, censored: np.ndarray) -> float:
     """Mean of the normal distribution that fits best, at most the cutoff."""
-    if censored.all():
-        return BOUND
-    data = CensoredData.right_censored(y, censored) if censored.any() else y
-    return min(float(norm.fit(data)[0]), BOUND)
+    return BOUND if censored.all() else min(tobit_moments(y, censored)[0], BOUND)
 
 
-def scored(model: Surrogate, complete: Runs, capped: Runs, means: np.ndarray) -> dict[str, float]:
+def scored(model: Predicts, complete: Runs, capped: Runs, means: np.ndarray) -> dict[str, float]:
     mean, std = model.predict_runs(complete.X)
     cut, solved = np.minimum(mean, BOUND), ~complete.censored
     predicted, truth = cut.reshape(ASKED, INSTANCES), complete.y.reshape(ASKED, INSTANCES)
@@ -129,7 +125,7 @@ def scored(model: Surrogate, complete: Runs, capped: Runs, means: np.ndarray) ->
         "rmse": rmse(means, averages),
         "rmse_without_timeouts": rmse(complete.y[solved], cut[solved]),
         "median_l2": rmse(np.median(truth, axis=1), np.median(predicted, axis=1)),
-        "rank_correlation": float(spearmanr(means, averages).statistic),
+        "rank_correlation": float(spearmanr(means, averages).statistic) if np.ptp(averages) else 0.0,
         **scores_of_runs(complete.y, complete.censored, mean, std, complete.cutoff),
         **{f"capped_{key}": value for key, value in again.items()},
     }
@@ -169,14 +165,21 @@ def plot(results: dict[int, dict[str, dict[str, list[float]]]]) -> None:
         print("no matplotlib: the plot is left out")
         return
     colours = {"I": "tab:red", "D": "tab:orange", "S&H": "tab:green", "sample": "tab:blue", "T": "tab:purple"}
-    lines = {"forest": "-", "network": "--", "process": ":"}
+    lines = {"forest": "-", "network": "--", "process": ":", "constant": "-."}
     figure, axes = plt.subplots(2, 3, figsize=(11, 6.2), sharex=True)
     for key, axis in zip(TITLES, axes.flat, strict=True):
         for contender in map(" ".join, CONTENDERS):
             family, method = contender.split()
             sizes = [size for size in results if contender in results[size]]
             low, middle, high = np.transpose([results[size][contender][key] for size in sizes])
-            axis.plot(sizes, middle, lines[family], color=colours[method], label=contender, linewidth=1.6)
+            axis.plot(
+                sizes,
+                middle,
+                lines[family],
+                color="0.6" if family == "constant" else colours[method],
+                label=contender,
+                linewidth=1.6,
+            )
             axis.fill_between(sizes, low, high, color=colours[method], alpha=0.08, linewidth=0)
         axis.set(xscale="log", title=TITLES[key])
     axes[1, 1].set_ylim(-6.0, 0.0)  # ignoring and small networks go to minus hundreds

@@ -4,18 +4,42 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import CensoredData, norm
 
-from capra.models import CensoredForest, CensoredGP, Surrogate, TobitEnsemble
+from capra.models import CensoredForest, CensoredGP, TobitEnsemble
 from capra.models.scores import calibration_curve, crps, d_calibration, log_likelihood
 
 # I: censored values are taken for observed ones, D: dropped, S&H: imputed by Schmee & Hahn, sample: by Hutter et al. 2013,
 # T: taken into the likelihood (Tobit)
 METHODS = {"forest": ("I", "D", "S&H", "sample"), "network": ("I", "D", "S&H", "T"), "process": ("I", "D", "T")}
 WAYS: dict[str, Any] = {"I": "ignore", "D": "drop", "S&H": "mean", "sample": "sample", "T": "tobit"}
+
+
+class Predicts(Protocol):
+    """What is scored: every ``Surrogate`` does it."""
+
+    def predict_runs(self, X: ArrayLike) -> tuple[np.ndarray, np.ndarray]: ...
+
+
+class Constant:
+    """The same normal distribution for every run: what a model must beat."""
+
+    def __init__(self, y: np.ndarray, censored: np.ndarray) -> None:
+        self.moments = tobit_moments(y, censored)
+
+    def predict_runs(self, X: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        mean, std = self.moments
+        return np.full(len(np.asarray(X)), mean), np.full(len(np.asarray(X)), std)
+
+
+def tobit_moments(y: np.ndarray, censored: np.ndarray) -> tuple[float, float]:
+    """Mean and deviation of the normal distribution with the greatest Tobit likelihood; not all values may be censored."""
+    mean, std = norm.fit(CensoredData.right_censored(y, censored) if censored.any() else y)
+    return float(mean), float(std)
 
 
 def fitted(
@@ -26,12 +50,14 @@ def fitted(
     types: ArrayLike | None = None,
     upper: float | None = None,
     seed: int = 0,
-) -> tuple[Surrogate, float]:
+) -> tuple[Predicts, float]:
     """A fitted model of a family that treats censored values by a method, and its CPU seconds."""
     family, method = contender
     started = time.process_time()
-    model: Surrogate
-    if family == "process":  # which knows T only
+    model: Predicts
+    if family == "constant":
+        model = Constant(y, censored)
+    elif family == "process":  # which knows T only
         rows = ~censored if method == "D" else np.ones_like(censored)
         model = CensoredGP(types, restarts=0, seed=seed).fit(X[rows], y[rows], censored[rows] & (method == "T"))
     elif family == "network":

@@ -1,11 +1,10 @@
 """Error after each turn of imputing, Figure 4 of Eggensperger et al. 2021: ``python -m benchmarks.imputation``.
 
 Hartmann's function of six parameters, censored by place as in the paper, much and little, and by value, as a configurator's runs
-are; ensembles of networks and forests that impute the
-mean (Schmee & Hahn), forests that impute samples, and the ensembles with the Tobit loss, which take no turns. Turn 0 is the fit to
-the uncensored values alone. Error of the mean against the function, mean and deviation over 5 folds. The paper's mild censoring is
-that above the 80th percentile (19.5 % of the values); by our reading of its censoring nothing is censored there, so ours
-begins at the 60th (23 %).
+are. Ensembles of networks and forests that impute the mean (Schmee & Hahn), forests that impute samples, and ensembles with the
+Tobit loss, which take no turns. Turn 0 is the fit to the uncensored values alone. Error of the mean against the function, mean
+and deviation over 5 folds. The paper's mild censoring is that above the 80th percentile (19.5 % of the values); by our reading of
+its censoring nothing is censored there, so ours begins at the 60th (23 %).
 
 Results: benchmarks/results/imputation.json and, with matplotlib, imputation.png. About five minutes of CPU time.
 """
