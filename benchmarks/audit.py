@@ -27,7 +27,7 @@ def audited(spear: Spear, slack: float, seed: int) -> tuple[int, int]:
         assert isinstance(tuning.strategy, Race)
         counts = tuning.strategy.audit.checked, tuning.strategy.audit.wrong
 
-    scenario = spear.scenario(seed, HOURS)
+    scenario = spear.scenario(seed, {"cpu": f"{HOURS}h"})
     tune(scenario, "roar", engine="simulated", seed=seed, overhead="ignore", watch=watch, slack=slack, audit=SHARE)
     return counts
 

@@ -1,136 +1,80 @@
-"""How good the Gaussian process's predictions are under censoring: ``python -m benchmarks.calibration``.
+"""How right the probabilities of all models are under censoring: ``python -m benchmarks.calibration``.
 
-The setting of Eggensperger et al. 2020, Table 1: 100 points per dimension of four test functions, noise of a tenth of the
-range, five folds; above a percentile γ of the true values, runs are censored with a probability that rises from 0 to 1 by rank,
-and show γ. The paper leaves open how it rises and what a censored run shows; so its figures (ensembles of networks with the
-Tobit loss, T) stand beside ours as an orientation.
+The functions of ``benchmarks.censored`` (Eggensperger et al. 2021, "Problem Setup"), 100 noisy values per dimension, one at each
+place, so that a Gaussian process can take part; censored by place as in the paper, and by value as a configurator's runs are. Scored
+at 1,000 fresh places: error of the mean against the function; and against
+new noisy values, which are not censored, likelihood, CRPS and the distances from calibration of the prediction of single runs.
+The error and CRPS are given in deviations of the noise, so that functions can be averaged. Medians and quartiles over functions and
+data sets. ``benchmarks.capped_models`` does the same with runs of a solver. Results: benchmarks/results/calibration.json.
 
-Per function, percentile and way with censored runs: error of the mean against the true function; log-likelihood, CRPS
-and greatest distance of the calibration curve from the diagonal on held-out noisy values, all of them uncensored. Means over
-folds and copies. Functions are modelled as they are, without logarithms, as in the paper. Results go to
-benchmarks/results/calibration.json.
+``--seeds`` sets the number of data sets of each function (5: about six minutes of CPU time).
 """
 
 from __future__ import annotations
 
+import argparse
+import itertools
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks.censored import FUNCTIONS, NOISE, Problem, capped_problem, problem
+from benchmarks.contenders import METHODS, fitted, quartiles, scores_of_runs
 from benchmarks.machine import machine, write_results
-from capra.models import CensoredGP
-from capra.models.scores import calibration_curve, crps, log_likelihood, rmse
+from capra.models.scores import rmse
 
-COPIES = 2
-FOLDS = 5
-PERCENTILES = (10, 20, 40, 80)
-PAPER = {
-    "branin": (28.6, 22.8, 19.2, 8.2),
-    "camel": (23.6, 22.6, 20.4, 8.7),
-    "hart3": (0.3, 0.2, 0.2, 0.2),
-    "hart6": (0.3, 0.2, 0.2, 0.2),
+SETTINGS: dict[str, Callable[[str, int], Problem]] = {
+    "runs with bounds of their own": capped_problem,
+    **{
+        f"places above the {p}th percentile": partial(lambda p, name, seed: problem(name, p, seed, copies=1), p)
+        for p in (20, 40, 80)
+    },
 }
-WEIGHTS = np.array([1.0, 1.2, 3.0, 3.2])
-HART3 = np.array([[3.0, 10, 30], [0.1, 10, 35], [3.0, 10, 30], [0.1, 10, 35]])
-CENTRES3 = 1e-4 * np.array([[3689, 1170, 2673], [4699, 4387, 7470], [1091, 8732, 5547], [381, 5743, 8828]])
-HART6 = np.array(
-    [[10, 3, 17, 3.5, 1.7, 8], [0.05, 10, 17, 0.1, 8, 14], [3, 3.5, 1.7, 10, 17, 8], [17, 8, 0.05, 10, 0.1, 14]]
-)
-CENTRES6 = 1e-4 * np.array(
-    [
-        [1312, 1696, 5569, 124, 8283, 5886],
-        [2329, 4135, 8307, 3736, 1004, 9991],
-        [2348, 1451, 3522, 2883, 3047, 6650],
-        [4047, 8828, 8732, 5743, 1091, 381],
-    ]
-)
+FRESH = 1_000
+SHOWN = ("rmse", "log_likelihood", "crps", "off_diagonal", "off_tenth")
 
 
-def branin(X: np.ndarray) -> np.ndarray:
-    a, b = 15.0 * X[:, 0] - 5.0, 15.0 * X[:, 1]
-    valley = b - 5.1 / (4 * np.pi**2) * a**2 + 5.0 / np.pi * a - 6.0
-    return np.asarray(valley**2 + 10.0 * (1 - 1 / (8 * np.pi)) * np.cos(a) + 10.0)
+def study(setting: str, name: str, seed: int, contender: tuple[str, str]) -> dict[str, float]:
+    """All values are divided by the noise's deviation: a likelihood depends on the unit."""
+    data = SETTINGS[setting](name, seed)
+    noise = NOISE * np.ptp(data.truth)
+    model, cpu = fitted(contender, data.X, data.y / noise, data.censored, seed=seed)
+    function, dimensions = FUNCTIONS[name]
+    rng = np.random.default_rng(1_000 + seed)
+    places = rng.random((FRESH, dimensions))
+    truth = function(places) / noise
+    mean, std = model.predict_runs(places)
+    runs, none = truth + rng.normal(size=FRESH), np.zeros(FRESH, dtype=np.bool_)
+    return {"rmse": rmse(truth, mean), **scores_of_runs(runs, none, mean, std), "fit_cpu_s": cpu}
 
 
-def camel(X: np.ndarray) -> np.ndarray:
-    a, b = 6.0 * X[:, 0] - 3.0, 4.0 * X[:, 1] - 2.0
-    return np.asarray((4 - 2.1 * a**2 + a**4 / 3) * a**2 + a * b + (4 * b**2 - 4) * b**2)
-
-
-def hartmann(A: np.ndarray, P: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    return lambda X: -np.exp(-np.einsum("ij,nij->ni", A, (X[:, None] - P) ** 2)) @ WEIGHTS
-
-
-FUNCTIONS = {
-    "branin": (2, branin),
-    "camel": (2, camel),
-    "hart3": (3, hartmann(HART3, CENTRES3)),
-    "hart6": (6, hartmann(HART6, CENTRES6)),
-}
-
-
-def censor(f: np.ndarray, y: np.ndarray, percentile: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Values as they show, and which of them are censored."""
-    bound = np.percentile(f, percentile)
-    above = f >= bound
-    ramp = np.zeros(len(f))
-    ramp[above] = f[above].argsort().argsort() / above.sum()
-    censored = rng.random(len(f)) < ramp
-    return np.where(censored, bound, y), censored
-
-
-def scored(model: CensoredGP, X: np.ndarray, f: np.ndarray, y: np.ndarray) -> dict[str, float]:
-    mean, std = model.predict(X)
-    runs, none = np.hypot(std, model.noise), np.zeros(len(y), dtype=np.bool_)
-    levels, shares = calibration_curve(y, none, mean, runs)
-    return {
-        "rmse": rmse(f, mean),
-        "log_likelihood": log_likelihood(y, none, mean, runs),
-        "crps": crps(y, none, mean, runs),
-        "off_diagonal": float(np.max(np.abs(levels - shares))),
-    }
-
-
-def study(name: str, percentile: float) -> dict[str, dict[str, float]]:
-    width, function = FUNCTIONS[name]
-    found: dict[str, list[dict[str, float]]] = {"ignore": [], "drop": [], "tobit": []}
-    for copy in range(COPIES):
-        rng = np.random.default_rng(copy)
-        X = rng.random((100 * width, width))
-        f = function(X)
-        y = f + 0.1 * np.ptp(f) * rng.normal(size=len(f))
-        shown, censored = censor(f, y, percentile, rng)
-        for fold in range(FOLDS):
-            test = np.arange(len(X)) % FOLDS == fold
-            train, seen = ~test, ~test & ~censored
-            models = {
-                "ignore": CensoredGP(restarts=0).fit(X[train], shown[train]),
-                "drop": CensoredGP(restarts=0).fit(X[seen], shown[seen]),
-                "tobit": CensoredGP(restarts=0).fit(X[train], shown[train], censored[train]),
-            }
-            for way, model in models.items():
-                found[way].append(scored(model, X[test], f[test], y[test]))
-    return {way: {key: float(np.mean([row[key] for row in rows])) for key in rows[0]} for way, rows in found.items()}
+def show(title: str, rows: dict[str, dict[str, list[float]]]) -> None:
+    """Medians; quartiles are in the file."""
+    print(f"\n{title}\n{'':18}" + "".join(f"{key:>16}" for key in SHOWN))
+    for contender, row in rows.items():
+        print(f"{contender:18}" + "".join(f"{row[key][1]:16.2f}" for key in SHOWN), flush=True)
 
 
 def main() -> None:
-    results: dict[str, dict[str, dict[str, dict[str, float]]]] = {}
-    print("RMSE ignore / drop / tobit (paper's T); log-likelihood; greatest distance from calibration")
+    parser = argparse.ArgumentParser(description="calibration of all models under censoring")
+    parser.add_argument("--seeds", type=int, default=5, help="data sets of each function")
+    seeds = parser.parse_args().seeds
+    document: dict[str, Any] = {"machine": machine("numpy", "scipy"), "seeds": seeds, "censored": {}}
+    contenders = [(family, method) for family, methods in METHODS.items() for method in methods]
     with threadpool_limits(1):
-        for name in FUNCTIONS:
-            for percentile, paper in zip(PERCENTILES, PAPER[name], strict=True):
-                found = study(name, percentile)
-                results.setdefault(name, {})[str(percentile)] = found
-                show = {key: " ".join(f"{found[way][key]:7.2f}" for way in found) for key in found["tobit"]}
-                print(
-                    f"{name:7}{percentile:3}th {show['rmse']} ({paper})  {show['log_likelihood']}  {show['off_diagonal']}",
-                    flush=True,
+        for setting in SETTINGS:
+            found = {
+                " ".join(contender): quartiles(
+                    [study(setting, name, seed, contender) for name, seed in itertools.product(FUNCTIONS, range(seeds))]
                 )
-    paper_t = {name: dict(zip(map(str, PERCENTILES), figures, strict=True)) for name, figures in PAPER.items()}
-    write_results(
-        "calibration", {"machine": machine("numpy", "scipy"), "copies": COPIES, "ours": results, "paper_rmse_tobit": paper_t}
-    )
+                for contender in contenders
+            }
+            document["censored"][setting] = found
+            show(f"censored: {setting}", found)
+            write_results("calibration", document)
 
 
 if __name__ == "__main__":

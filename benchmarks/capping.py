@@ -27,7 +27,9 @@ HOURS = (1, 3, 10)
 
 def final_cost(spear: Spear, hours: float, seed: int, options: dict[str, object]) -> tuple[float, int, int]:
     """Test PAR10 of the incumbent, number of runs and of configurations tried."""
-    result = tune(spear.scenario(seed, hours), "roar", engine="simulated", seed=seed, overhead="ignore", **options)
+    result = tune(
+        spear.scenario(seed, {"cpu": f"{hours}h"}), "roar", engine="simulated", seed=seed, overhead="ignore", **options
+    )
     return spear.test_cost(result.incumbent), len(result.history), len(list(result.history.configurations))
 
 

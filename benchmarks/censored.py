@@ -85,3 +85,17 @@ def problem(name: str, percentile: float, seed: int, locations: int | None = Non
     probability[above[np.argsort(truth[above], kind="stable")]] = (np.arange(len(above)) + 0.5) / len(above)
     censored = rng.random(len(truth)) < probability
     return Problem(places[location], truth, np.where(censored, threshold, y), censored, location)
+
+
+def capped_problem(name: str, seed: int) -> Problem:
+    """100 locations per dimension, one run at each, stopped at bounds of its own as a configurator would: 45 % are censored.
+
+    Above, the place decides alone whether a value is censored, so that those left are as good as any; here the value does.
+    """
+    function, dimensions = FUNCTIONS[name]
+    rng = np.random.default_rng(seed)
+    places = rng.random((100 * dimensions, dimensions))
+    truth = function(places)
+    y = truth + NOISE * np.ptp(truth) * rng.normal(size=len(truth))
+    bound = np.percentile(y, rng.uniform(10.0, 100.0, len(y)))
+    return Problem(places, truth, np.minimum(y, bound), y > bound, np.arange(len(y)))

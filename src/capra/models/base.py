@@ -27,7 +27,10 @@ class Surrogate(Protocol):
         """Learn from data alone; what an earlier fit learnt is forgotten unless warm start was asked for."""
 
     def predict(self, X: ArrayLike) -> tuple[Floats, Floats]:
-        """Mean and standard deviation, (n,) each; the deviation is positive."""
+        """Mean and standard deviation of the function, (n,) each; the deviation is positive."""
+
+    def predict_runs(self, X: ArrayLike) -> tuple[Floats, Floats]:
+        """Mean and deviation of a single run: doubt about the function and the noise of runs together. For scores."""
 
     def predict_marginal(self, X: ArrayLike, instances: ArrayLike) -> tuple[Floats, Floats]:
         """Mean and deviation of log10 of the *arithmetic* mean over instances, (n,) each.

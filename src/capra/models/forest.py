@@ -11,6 +11,7 @@ from capra._kernels import Forest
 from capra.errors import ModelError
 from capra.models.base import Floats, Mask, Types, checked_data, checked_inputs
 from capra.models.imputation import Belief, Indices, conditional_means, conditional_quantiles, impute
+from capra.models.noise import fitted_noise
 
 __all__ = ["CensoredForest"]
 
@@ -80,6 +81,7 @@ class CensoredForest:
         self.threads = threads
         self._forest: Forest | None = None
         self._types: Types = np.zeros(0, dtype=np.int64)
+        self._noise: float | None = None
 
     def fit(self, X: ArrayLike, y: ArrayLike, censored: ArrayLike | None = None) -> Self:
         rows, values, mask, types = checked_data(X, y, censored, self.types)
@@ -92,6 +94,7 @@ class CensoredForest:
         forest = self._plant(rows, mask, types)
         self._grow(forest, rows, values, mask)
         self._forest, self._types = forest, types
+        self._data, self._noise = (rows, values, mask), None
         return self
 
     def _plant(self, rows: Floats, mask: Mask, types: Types) -> Forest:
@@ -136,6 +139,25 @@ class CensoredForest:
     def predict(self, X: ArrayLike) -> tuple[Floats, Floats]:
         return self._belief(self.predict_trees(X))
 
+    def predict_runs(self, X: ArrayLike) -> tuple[Floats, Floats]:
+        mean, std = self.predict(X)
+        return mean, np.hypot(std, self.noise)
+
+    @property
+    def noise(self) -> float:
+        """Deviation of a single run's log10 cost from the function, judged by trees that have not seen the run.
+
+        The variance inside of leaves would be too small: trees have been grown to lessen it, and imputed values hardly
+        vary. Worked out when it is first asked for. Without ``bootstrap`` all trees have seen all runs, and it is too small.
+        """
+        forest = self._fitted()
+        if self._noise is None:
+            rows, values, mask = self._data
+            means, judged = _out_of_bag(forest, rows)
+            doubt = self.predict(rows[judged])[1]
+            self._noise = fitted_noise(values[judged] - means[judged], mask[judged], doubt)
+        return self._noise
+
     def predict_trees(self, X: ArrayLike) -> Floats:
         """What each tree predicts, (n_trees, n)."""
         forest = self._fitted()
@@ -177,6 +199,17 @@ class CensoredForest:
         if self._forest is None:
             raise ModelError("the forest has not been fitted", hint="call fit(X, y, censored) first")
         return self._forest
+
+
+def _out_of_bag(forest: Forest, rows: Floats) -> tuple[Floats, Mask]:
+    """Mean over the trees that did not see a row, (n,), and where there are any; over all trees if that is nowhere."""
+    unseen = np.ones((len(forest.offsets) - 1, len(rows)), dtype=np.bool_)
+    unseen[np.repeat(np.arange(len(unseen)), np.diff(forest.offsets)), forest.rows] = False
+    if not unseen.any():
+        unseen[:] = True
+    judges: Floats = np.sum(unseen, axis=0, dtype=np.float64)
+    sums: Floats = np.sum(forest.predict(rows) * unseen, axis=0)
+    return sums / np.maximum(judges, 1.0), judges > 0.0
 
 
 def _first_targets(targets: Floats, unknown: Mask, offsets: Indices) -> Floats:

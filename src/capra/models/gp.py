@@ -77,6 +77,10 @@ class CensoredGP:
         mean, std = (np.concatenate([block[k] for block in blocks]) for k in (0, 1)) if blocks else np.empty((2, 0))
         return mean, std
 
+    def predict_runs(self, X: ArrayLike) -> tuple[Floats, Floats]:
+        mean, std = self.predict(X)
+        return mean, np.hypot(std, self.noise)
+
     def predict_marginal(self, X: ArrayLike, instances: ArrayLike) -> tuple[Floats, Floats]:
         """Mean and deviation of log10 of the mean cost over instances.
 

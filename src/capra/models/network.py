@@ -102,9 +102,7 @@ class _Networks:
         nothing = np.zeros_like(censored)
         self._fitted = self._train(rows[known], values[known], nothing[known], before)
         for _ in range(self.iterations if censored.any() else 0):
-            means, stds = self._members(rows[censored])
-            spread = np.sqrt(np.mean(stds**2, axis=0) + np.var(means, axis=0))
-            imputed = truncated_mean(means.mean(axis=0), spread, values[censored])
+            imputed = truncated_mean(*self.predict_runs(rows[censored]), values[censored])
             complete = values.copy()
             complete[censored] = np.maximum(self._bounded(imputed), values[censored])
             self._fitted = self._train(rows, complete, nothing, before)
@@ -125,6 +123,11 @@ class _Networks:
             sizes, start, encoder.encode(rows), targets, censored, shuffles, self.head, recipe, threads=self.threads
         )
         return _Fitted(encoder, sizes, weights, centre, scale)
+
+    def predict_runs(self, X: ArrayLike) -> tuple[Floats, Floats]:
+        """Mean and deviation of a single run: the members' noise and their disagreement."""
+        means, stds = self._members(X)
+        return means.mean(axis=0), np.sqrt(np.mean(stds**2, axis=0) + np.var(means, axis=0))
 
     def _members(self, X: ArrayLike) -> tuple[Floats, Floats]:
         """Mean and deviation of every member at every row, (size, n) each."""
