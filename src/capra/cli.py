@@ -292,7 +292,7 @@ def tune(
     out: Annotated[Path, typer.Option(help="Folder for the run; a tuning that is there already is resumed.")] = Path(
         "runs/latest"
     ),
-    strategy: Annotated[str, typer.Option(help="roar or basic.")] = "roar",
+    strategy: Annotated[str, typer.Option(help="smac, roar or basic.")] = "roar",
     seed: Annotated[int, typer.Option(help="Seed of the tuning's own choices.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Runs at a time.", min=1)] = 1,
     slack: Annotated[
