@@ -24,6 +24,7 @@ import numpy as np
 from benchmarks.machine import machine, write_results
 from capra.budget import Meter
 from capra.engines import SimulatedEngine
+from capra.keeper import Keeper
 from capra.runs import Configuration, History, Outcome, Run, RunRequest, Status
 from capra.runs.bulk import bulk
 from capra.runs.store import Store
@@ -111,7 +112,9 @@ def replayed(path: Path | None) -> Strategy:
     strategy = make_strategy("roar", Context(scenario()))
     if path is not None:
         with Store.open(path) as store:
-            Tuning(scenario(), strategy, SimulatedEngine(Lognormal().run), store, Meter(scenario().budget, "steps")).replay()
+            Tuning(
+                scenario(), strategy, SimulatedEngine(Lognormal().run), Keeper(store), Meter(scenario().budget, "steps")
+            ).replay()
     return strategy
 
 

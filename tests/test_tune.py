@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 import capra
+from capra import keeper
 from capra import tune as tune_function
 from capra.errors import InputError, StoreFull, TargetError
 from capra.runs import Outcome, RunRequest, Status
 from capra.runs.store import Store
 from tests.runs.checker import check
 from tests.strategies.conformance import KAPPA, lognormal, scenario, sequence
-
-tune_module = __import__("capra.tune", fromlist=["tune"])
 
 
 class Target:
@@ -117,7 +116,7 @@ def test_a_full_disk_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """RELIABILITY row 18: the store cannot write for a while; nothing is lost and the tuning is the same."""
     whole = tune(small())
     finish, failures = Store.finish, iter(range(40))
-    monkeypatch.setattr(tune_module, "HEARTBEAT", 0.001)
+    monkeypatch.setattr(keeper, "PATIENCE", 0.001)
 
     def sometimes_full(self: Store, *arguments: Any) -> Any:
         if next(failures, 99) % 4 == 1:
@@ -137,8 +136,8 @@ def test_nothing_is_started_while_the_disk_is_nearly_full(tmp_path: Path, monkey
         seen.append(1)
         return 0 if len(seen) % 10 < 3 else 10**12
 
-    monkeypatch.setattr(tune_module, "free_space", little)
-    monkeypatch.setattr(tune_module, "HEARTBEAT", 0.001)
+    monkeypatch.setattr(keeper, "free_space", little)
+    monkeypatch.setattr(keeper, "PATIENCE", 0.001)
     result = tune(small(), out=tmp_path)
     assert result.cost < result.default_cost
 

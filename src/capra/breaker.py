@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import takewhile
 from typing import TypeVar
 
 from capra.runs import Outcome, Run, RunRequest, Status
@@ -66,12 +65,22 @@ class Breaker:
         request = self._shortest.request
         return RunRequest(request.config, request.instance, request.seed, self._kappa_max)
 
-    def suspects(self, latest: Iterable[tuple[T, Run]]) -> list[tuple[T, Run]]:
-        """Of the runs so far, the last one first: those back to the first of the crashes in question."""
-        since = list(takewhile(lambda known: self._is_alike(known[1].outcome) or known[1].outcome.censored, latest))
-        while since and not self._is_alike(since[-1][1].outcome):
-            since.pop()
-        return since
+    def suspects(self, latest: Iterable[tuple[T, Run]], workers: int) -> list[tuple[T, Run]]:
+        """Of the runs so far, the last lease first: those back to the first of the crashes in question.
+
+        Where several workers run at a time, as many as the others may have succeeded in between: they began earlier.
+        """
+        since: list[tuple[T, Run]] = []
+        crashes = others = 0
+        for known in latest:
+            since.append(known)
+            if self._is_alike(known[1].outcome):
+                crashes, others = len(since), 0
+            elif not known[1].outcome.censored:
+                others += 1
+            if others >= workers:
+                break
+        return since[:crashes]
 
     def _is_alike(self, outcome: Outcome) -> bool:
         return self._look is not None and _look(outcome) == self._look

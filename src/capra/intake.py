@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from capra.errors import InputError, SpaceError, did_you_mean
+from capra.folder import STORE, open_store
 from capra.runs import History, Run
 from capra.runs.exchange import add_runs, import_runs
 from capra.scenario import Scenario
-from capra.tune import STORE, open_store
 
 __all__ = ["import_folder", "kind_of"]
 

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from capra.errors import InputError
+from capra.folder import STORE, Milestone, milestones, stored_scenario
 from capra.formats.plain import plain
 from capra.repeats import Repeats
 from capra.runs import Configuration, History, Run, RunRequest, Value
 from capra.runs.store import Store
 from capra.scenario import Scenario
 from capra.targets import CommandTarget, SurrogateTarget
-from capra.tune import STORE, Milestone, Result, Tuning, milestones, stored_scenario
+from capra.tune import Result, Tuning
 from capra.validate import Validated, validate
 
 __all__ = [

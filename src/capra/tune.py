@@ -8,56 +8,36 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import platform
 import re
 import shlex
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any
 
-import capra
 from capra.breaker import ALIKE, CONTROL, Breaker
 from capra.budget import Meter
-from capra.errors import InputError, StoreError, StoreFull, TargetError, did_you_mean
-from capra.formats.plain import plain
+from capra.errors import InputError, TargetError
+from capra.folder import STORE, Milestone, milestone, milestones, open_store, stored_scenario
+from capra.keeper import Keeper
 from capra.repeats import REPEAT, Repeats
-from capra.runs import Configuration, History, Outcome, Run, RunRequest, Status, Value
+from capra.runs import History, Outcome, Run, RunRequest, Status, Value
 from capra.runs.bulk import bulk
-from capra.runs.place import backup_of, free_space
 from capra.scenario import Scenario
 from capra.strategies import Context, Strategy, make_strategy
 
-__all__ = ["Milestone", "Result", "Tuning", "resume", "tune"]
+__all__ = ["Result", "Tuning", "resume", "tune"]
 
 if TYPE_CHECKING:
     from capra.engines import Engine, Ticket
-    from capra.runs.store import Durability, Lease, Store
+    from capra.runs.store import Durability, Lease
 
-T = TypeVar("T")
-
-STORE = "history.sqlite"
 HEARTBEAT = 0.5
 """Seconds after which the loop looks up even if nothing happened."""
-LEAST_SPACE = 200 * 1024**2
-"""Bytes that must be free beside the store before another run starts: what ends must find room."""
 LOST_IN_A_ROW = 5
 """So many runs in a row that the infrastructure lost are no accident."""
-BACKUP_EVERY = 3600.0
-"""Seconds between two backups of the store."""
 REPEAT_SHARE = 0.01
 """Share of real runs that repeat an earlier one, unless somebody says otherwise."""
-ENGINES = ("local", "simulated")
-
-
-class Milestone(NamedTuple):
-    """A new incumbent: when (target time and wall time spent), which, and its estimated cost then."""
-
-    spent: float
-    wall: float
-    config: Configuration
-    cost: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,27 +64,23 @@ class Tuning:
         scenario: Scenario,
         strategy: Strategy,
         engine: Engine,
-        store: Store,
+        keeper: Keeper,
         meter: Meter,
         repeats: Repeats | None = None,
     ) -> None:
         self.scenario = scenario
         self.strategy = strategy
         self.engine = engine
-        self.store = store
+        self.keeper = keeper
+        self.store = keeper.store
         self.meter = meter
         self.stopping = False
-        self.trouble = ""
-        """What keeps us from going on, if anything."""
-        self.trajectory = milestones(store)
+        self.trajectory = milestones(self.store)
         self.breaker = Breaker(scenario.cutoff)
         self.repeats = repeats or Repeats(scenario.cutoff)
         self._leases: dict[Ticket, Lease] = {}
         self._tickets: dict[tuple[str, str | None, int], Ticket] = {}
         self._lost_in_a_row = 0
-        self._backed_up = time.monotonic()
-        self._no_backup = ""
-        """Why there is none."""
         self._warned: set[str] = set()
 
     @property
@@ -119,15 +95,14 @@ class Tuning:
 
     def warnings(self) -> list[str]:
         """What a user should know about the measurements and the store."""
-        troubles = [text for text in (self.trouble, self._no_backup) if text]
-        return [*self.engine.warnings(), *self.store.warnings, *self.repeats.warnings(), *troubles]
+        return [*self.engine.warnings(), *self.store.warnings, *self.repeats.warnings(), *self.keeper.troubles()]
 
     def replay(self) -> None:
         """Bring the strategy to where the store is; runs that were under way when we died count as never made."""
         with bulk():
             for run in self.store.runs():
                 self._tell(run)
-        self._keep(lambda: self.store.abandon_open_leases("the tuning was interrupted"))
+        self.keeper.write(lambda: self.store.abandon_open_leases("the tuning was interrupted"))
 
     def run(self, watch: Callable[[Tuning], None] = lambda _: None) -> None:
         """Until the budget is used up, the strategy has finished, or somebody stops us."""
@@ -139,13 +114,13 @@ class Tuning:
             for ticket, outcome in self.engine.wait(min(HEARTBEAT, self.meter.wall_left(self.engine.clock))):
                 self._record(ticket, outcome)
             self._tighten()
-            self._back_up()
+            self.keeper.back_up()
             if self._is_over:
                 self._cancel_all()
 
     def stop(self) -> None:
         """Finish soon: runs under way are stopped and count as never made. May be called from a signal handler."""
-        self.stopping = True
+        self.stopping = self.keeper.hurried = True
 
     @property
     def _is_over(self) -> bool:
@@ -155,10 +130,10 @@ class Tuning:
     def _start_runs(self) -> None:
         cutoffs = [lease.request.cutoff for lease in self._leases.values()]
         room = min(self.engine.free, self.meter.room(self.history, cutoffs, self.engine.clock))
-        if self.stopping or room <= 0 or not self._has_space():
+        if self.stopping or room <= 0 or not self.keeper.has_space(busy=bool(self._leases)):
             return
         wanted = self._wanted(int(room))
-        for lease in self._keep(lambda: self.store.lease_many(wanted)):
+        for lease in self.keeper.write(lambda: self.store.lease_many(wanted)):
             ticket = self.engine.submit(lease.request)
             self._leases[ticket] = lease
             self._tickets[lease.request.cell] = ticket
@@ -178,13 +153,13 @@ class Tuning:
         wall = self.meter.wall(self.engine.clock)
         broken = lease.asked_by == CONTROL and outcome.status is Status.CRASHED and self.breaker.control is not None
         if broken:
-            self._take_back(outcome)
+            self._take_back(f"crashed when a run that had succeeded before crashed as well: {outcome.reason}")
             outcome = dataclasses.replace(outcome, status=Status.LOST)
-        run = self._keep(lambda: self.store.finish(lease.assignment, lease.attempt, outcome, wall))
+        spent = {"spent": {"wall": wall, "own": self.meter.own}}
+        run = self.keeper.write(lambda: self.store.finish(lease.assignment, lease.attempt, outcome, wall, spent))
         self._tell(run or Run(lease.request, outcome, lease.asked_by))
         self._refuse_a_broken_target(lease.request, outcome, broken=broken)
         self._note_incumbent()
-        self._keep(lambda: self.store.note("spent", {"wall": wall, "own": self.meter.own}))
         self._note_warnings()
 
     def _tell(self, run: Run) -> None:
@@ -196,26 +171,12 @@ class Tuning:
         else:
             self.strategy.tell(run)
 
-    def _take_back(self, control: Outcome) -> None:
+    def _take_back(self, reason: str) -> None:
         """The last runs, back to the first that crashed alike, were lost: what was decided because of them never was."""
-        self._keep(self.store.flush)
-        gone = self.breaker.suspects(self.store.latest())
-        reason = f"crashed when a run that had succeeded before crashed as well: {control.reason}"
-        self._keep(lambda: self.store.take_back(gone, reason))
-
-    def _back_up(self) -> None:
-        """Once an hour, if there is room; a backup that fails is no reason to stop."""
-        path = self.store.path
-        if path is None or time.monotonic() - self._backed_up < BACKUP_EVERY:
-            return
-        self._backed_up = time.monotonic()
-        try:
-            if free_space(path) < path.stat().st_size + LEAST_SPACE:
-                raise StoreFull("not enough space beside it")
-            self.store.backup(backup_of(path))
-            self._no_backup = ""
-        except (StoreError, OSError) as error:
-            self._no_backup = f"the store could not be backed up: {error}"
+        self.keeper.write(self.store.flush)
+        workers = self.engine.free + len(self._leases)
+        gone = self.breaker.suspects(self.store.latest(), workers)
+        self.keeper.write(lambda: self.store.take_back(gone, reason))
 
     def _note_warnings(self) -> None:
         """Kept for whoever looks from outside; once for each kind, since the figures in them change all the time."""
@@ -223,28 +184,7 @@ class Tuning:
         kinds = {words_of(text) for text in warnings}
         if kinds != self._warned:
             self._warned = kinds
-            self._keep(lambda: self.store.note("warnings", warnings))
-
-    def _has_space(self) -> bool:
-        """Is there room for what the runs will leave? Waits for it when there is nothing else to wait for."""
-        while self.store.path is not None and free_space(self.store.path) < LEAST_SPACE:
-            self.trouble = "the disk is nearly full: no run is started until there is space"
-            if self._leases or self.stopping:
-                return False
-            time.sleep(HEARTBEAT)
-        self.trouble = ""
-        return True
-
-    def _keep(self, write: Callable[[], T]) -> T:
-        """Write to the store; a full disk is waited for, and nothing is lost meanwhile."""
-        while True:
-            try:
-                return write()
-            except StoreFull as error:
-                if self.stopping:
-                    raise
-                self.trouble = str(error)
-                time.sleep(HEARTBEAT)
+            self.keeper.write(lambda: self.store.note("warnings", warnings))
 
     def _tighten(self) -> None:
         for request, cutoff in self.strategy.tighten():
@@ -266,6 +206,7 @@ class Tuning:
             return
         self._lost_in_a_row = self._lost_in_a_row + 1 if outcome.status is Status.LOST else 0
         if self._lost_in_a_row >= LOST_IN_A_ROW:
+            self._take_back("crashed when the target could not be run any more")
             raise self._broken(f"{LOST_IN_A_ROW} runs in a row were lost: {outcome.reason}", request)
         if len(self.history) == 1 and outcome.status is Status.CRASHED:
             raise self._broken(f"the default configuration crashes: {outcome.reason}", request)
@@ -290,8 +231,8 @@ class Tuning:
             "wall": self.meter.wall(self.engine.clock),
             "evaluations": len(self.history),
         }
-        self._keep(lambda: self.store.decide("incumbent", str(len(self.trajectory)), data))
-        self.trajectory.append(_milestone(data))
+        self.keeper.write(lambda: self.store.decide("incumbent", str(len(self.trajectory)), data))
+        self.trajectory.append(milestone(data))
 
     def result(self) -> Result:
         """What was found so far."""
@@ -310,15 +251,6 @@ class Tuning:
 def words_of(warning: str) -> str:
     """A warning without its figures: the same one again, with other figures, is no news."""
     return re.sub(r"[\d.]+", "", warning)
-
-
-def milestones(store: Store) -> list[Milestone]:
-    """The incumbents of a stored tuning, in order."""
-    return [_milestone(data) for _, _, _, data in store.decisions("incumbent")]
-
-
-def _milestone(data: dict[str, Any]) -> Milestone:
-    return Milestone(data["spent"], data["wall"], Configuration(data["config"]), data["cost"])
 
 
 # --- putting one together ---
@@ -349,6 +281,8 @@ def tune(
     simulated ones. ``takeover`` resumes a store although another process may still write to it: that one's next write
     fails. ``watch`` is called whenever something happened. ``options`` go to the strategy (``slack``, ``capping``, …).
     """
+    from capra.engines import make_engine  # `import capra` stays quick
+
     if overhead not in ("count", "ignore"):
         raise InputError(f"overhead is 'count' or 'ignore', not {overhead!r}")
     if math.isinf(min(scenario.budget.cpu, scenario.budget.wall, scenario.budget.runs)):
@@ -360,28 +294,21 @@ def tune(
     with open_store(scenario, settings | {"options": options}, out, durability=durability, takeover=takeover) as store:
         before = store.notes.get("spent", {"wall": 0.0, "own": 0.0})
         meter = Meter(scenario.budget, scenario.unit, overhead=overhead, **before)
-        context = Context(scenario, seed, store.decision, _patient(store.decide), meter.overhead, options)
+        keeper = Keeper(store)
+
+        def record(kind: str, key: str, data: Any) -> None:
+            """In the middle of a strategy's thoughts, which cannot be repeated."""
+            keeper.write(lambda: store.decide(kind, key, data), insist=True)
+
+        context = Context(scenario, seed, store.decision, record, meter.overhead, options)
         running = make_engine(scenario, engine, workers)
         try:
-            tuning = Tuning(scenario, make_strategy(strategy, context), running, store, meter, repeats)
+            tuning = Tuning(scenario, make_strategy(strategy, context), running, keeper, meter, repeats)
             tuning.replay()
             tuning.run(watch)
             return tuning.result()
         finally:
             running.close()
-
-
-def _patient(write: Callable[[str, str, Any], None]) -> Callable[[str, str, Any], None]:
-    """Waits for space where there is none; for writes in the middle of a strategy's thoughts, which cannot be repeated."""
-
-    def written(kind: str, key: str, data: Any) -> None:
-        while True:
-            try:
-                return write(kind, key, data)
-            except StoreFull:
-                time.sleep(HEARTBEAT)
-
-    return written
 
 
 def resume(
@@ -403,69 +330,3 @@ def resume(
         raise InputError(f"{out} holds imported runs, which nobody can go on with", hint="start a tuning of its own")
     how = {"out": out, "watch": watch, "takeover": takeover, **settings.pop("options")}
     return tune(scenario or stored_scenario(meta), **how, **settings)
-
-
-def stored_scenario(meta: dict[str, Any]) -> Scenario:
-    """The scenario that a store was made with."""
-    if meta.get("given") is None:
-        raise InputError("the stored scenario holds Python objects", hint="call capra.resume(out, scenario)")
-    return Scenario(base=tuple(Path(base) for base in meta["bases"]), **meta["given"])
-
-
-def open_store(
-    scenario: Scenario,
-    settings: dict[str, Any],
-    out: str | Path | None,
-    name: str = STORE,
-    *,
-    durability: Durability | None = None,
-    takeover: bool = False,
-) -> Store:
-    """The store in a folder, made or resumed; in memory where nothing is to be kept."""
-    from capra.runs.store import Store  # like the engines: `import capra` stays quick
-
-    simulated = settings["engine"] == "simulated"
-    if out is None and simulated:
-        return Store.create(None, {}, durability="memory")
-    how: Durability = durability or ("batch" if simulated else "full")
-    path = Path(out or "runs/latest") / name
-    meta = {
-        "capra": capra.__version__,
-        "python": platform.python_version(),
-        "machine": platform.platform(),
-        "scenario": scenario.to_dict(),
-        "given": plain(dict(scenario.given)) if _is_plain(scenario.given) else None,
-        "bases": [str(base.resolve()) for base in scenario.bases],
-        "settings": plain(settings),
-    }
-    if not path.exists() or not path.stat().st_size:  # a creation that was killed leaves an empty file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return Store.create(path, meta, durability=how)
-    store = Store.open(path, durability="batch" if how == "batch" else "full", takeover=takeover)
-    for key in ("scenario", "settings"):
-        if store.meta[key] != meta[key]:
-            store.close()
-            differ = sorted(name for name in meta[key] if store.meta[key].get(name) != meta[key][name])
-            what = f"another {key} ({', '.join(differ)})"
-            raise InputError(f"{path} was made with {what}", hint="choose another out, or resume it as it was")
-    return store
-
-
-def _is_plain(given: Any) -> bool:
-    """Could a TOML file have said it?"""
-    if isinstance(given, dict):
-        return all(_is_plain(item) for item in given.values())
-    if isinstance(given, list | tuple):
-        return all(_is_plain(item) for item in given)
-    return isinstance(given, str | int | float | bool | Path)
-
-
-def make_engine(scenario: Scenario, name: str, workers: int) -> Engine:
-    """The engine of that name."""
-    from capra.engines import LocalEngine, SimulatedEngine, simulated_target  # `import capra` stays quick
-
-    if name not in ENGINES:
-        raise InputError(f"unknown engine {name!r}", hint=did_you_mean(name, ENGINES) or "one of " + ", ".join(ENGINES))
-    if name == "simulated":
-        return SimulatedEngine(simulated_target(scenario), workers)
-    return LocalEngine(scenario, workers)

@@ -13,11 +13,13 @@ import numpy as np
 from capra.analysis.statistics import bootstrap_interval, paired_permutation_test
 from capra.budget import Meter
 from capra.errors import InputError
+from capra.folder import open_store
+from capra.keeper import Keeper
 from capra.runs import Configuration, History, RunRequest, Status, Value
 from capra.scenario import Budget, Scenario
 from capra.strategies.base import Context
 from capra.strategies.listed import Listed
-from capra.tune import Tuning, make_engine, open_store
+from capra.tune import Tuning
 
 if TYPE_CHECKING:
     from capra.runs.store import Store
@@ -92,10 +94,12 @@ def _requests(
 def _run(
     scenario: Scenario, requests: list[RunRequest], store: Store, engine: str, workers: int, watch: Callable[[Tuning], None]
 ) -> History:
+    from capra.engines import make_engine  # `import capra` stays quick
+
     running = make_engine(scenario, engine, workers)
     try:
         strategy = Listed(Context(scenario), requests)
-        tuning = Tuning(scenario, strategy, running, store, Meter(Budget(), scenario.unit, overhead="ignore"))
+        tuning = Tuning(scenario, strategy, running, Keeper(store), Meter(Budget(), scenario.unit, overhead="ignore"))
         tuning.replay()
         tuning.run(watch)
         return strategy.history

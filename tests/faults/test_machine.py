@@ -17,6 +17,7 @@ import pytest
 from rich.console import Console
 
 import capra
+from capra import keeper
 from capra.breaker import ALIKE, CONTROL, Breaker
 from capra.errors import StoreError, StoreFull, TargetError
 from capra.overview import status_of
@@ -31,7 +32,6 @@ from tests.runs.checker import check
 from tests.strategies.conformance import lognormal, sequence
 from tests.test_tune import small, tune
 
-tune_module = sys.modules["capra.tune"]
 STORE = "history.sqlite"
 
 
@@ -110,7 +110,19 @@ def test_a_run_that_was_cut_between_the_crashes_does_not_hide_them() -> None:
         assert breaker.control is None
         breaker.tell(run)
     assert breaker.control == request
-    assert [run.order for _, run in breaker.suspects(("lease", run) for run in reversed(runs))] == [9, 8, 7, 6, 5, 4, 3]
+    assert [run.order for _, run in breaker.suspects((("lease", run) for run in reversed(runs)), 1)] == [9, 8, 7, 6, 5, 4, 3]
+
+
+def test_another_workers_success_between_the_crashes_does_not_hide_the_first() -> None:
+    request = RunRequest(capra.Configuration({"x": 0.5}), "i", 1, 10.0)
+    good = Outcome(Status.SUCCESS, 1.0, 10.0)
+    outcomes = [good, crash(request), good, *(crash(request) for _ in range(ALIKE))]
+    breaker = Breaker(10.0)
+    runs = [("lease", Run(request, outcome, "challenger 1", order)) for order, outcome in enumerate(outcomes, start=1)]
+    for _, run in runs:
+        breaker.tell(run)
+    assert [run.order for _, run in breaker.suspects(reversed(runs), 1)] == [8, 7, 6, 5, 4]
+    assert [run.order for _, run in breaker.suspects(reversed(runs), 2)] == [8, 7, 6, 5, 4, 3, 2]
 
 
 def test_after_the_repair_it_is_as_if_nothing_had_happened(tmp_path: Path) -> None:
@@ -265,7 +277,7 @@ def test_the_console_warns(terminal: bool) -> None:
     with LiveConsole(Console(file=screen, force_terminal=terminal, width=200)) as console:
 
         def warn(tuning: Tuning) -> None:
-            tuning.trouble = f"{len(tuning.history)} runs, and a comet"
+            tuning.keeper._trouble = f"{len(tuning.history)} runs, and a comet"
             console.watch(tuning)
 
         tune(small(runs=30), watch=warn)
@@ -333,7 +345,7 @@ def test_a_repeated_run_may_refute_the_incumbent() -> None:
 def test_the_store_is_backed_up_and_can_be_restored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tune(small(), out=tmp_path)
     assert not backup_of(tmp_path / STORE).exists(), "an hour has not passed"
-    monkeypatch.setattr(tune_module, "BACKUP_EVERY", 0.3)
+    monkeypatch.setattr(keeper, "BACKUP_EVERY", 0.3)
     out = tmp_path / "other"
     whole = tune(small(), out=out)
     path, backup = out / STORE, backup_of(out / STORE)
@@ -352,7 +364,7 @@ def test_a_backup_that_fails_stops_nothing(tmp_path: Path, monkeypatch: pytest.M
     def refuse(*_: object) -> None:
         raise StoreFull("no space left on the device")
 
-    monkeypatch.setattr(tune_module, "BACKUP_EVERY", 0.0)
+    monkeypatch.setattr(keeper, "BACKUP_EVERY", 0.0)
     monkeypatch.setattr(Store, "backup", refuse)
     seen: set[str] = set()
     result = tune(small(), out=tmp_path, watch=lambda tuning: seen.update(tuning.warnings()))

@@ -21,10 +21,12 @@ import pytest
 
 from capra.budget import Meter
 from capra.engines import SimulatedEngine
+from capra.folder import milestones
+from capra.keeper import Keeper
 from capra.runs.store import Store
 from capra.scenario import Scenario
 from capra.strategies import Context, make_strategy
-from capra.tune import Tuning, milestones
+from capra.tune import Tuning
 from tests.faults.real import CUTOFF, FULL, WORKERS, scenario
 from tests.runs.checker import check
 from tests.strategies.conformance import lognormal
@@ -164,7 +166,7 @@ def check_replay(store: Store, given: Scenario) -> None:
     expected = {known: data["config"] for known, data in incumbents(store)}
     strategy = make_strategy("roar", Context(given, 0))
     with Store.create(None, {}, durability="memory") as nowhere:
-        tuning = Tuning(given, strategy, SimulatedEngine(lognormal), nowhere, Meter(given.budget, given.unit))
+        tuning = Tuning(given, strategy, SimulatedEngine(lognormal), Keeper(nowhere), Meter(given.budget, given.unit))
         for run in store.runs():
             tuning._tell(run)
             if run.order in expected:
