@@ -4,6 +4,7 @@ Figure 5 of Eggensperger et al. 2021 and Figure 1 of its appendix, on SPEAR-SWV 
 features): all models learn log10 time from the first runs of racing random configurations with adaptive capping. They are asked
 about configurations that were not raced, on instances that were:
 
+- ``bias``: how much too high predictions of single runs are on average.
 - ``rmse``: of the configurations' means; the truth is a normal distribution fitted to a configuration's runs (Tobit likelihood).
 - ``rmse_without_timeouts``: of single runs that end within the cutoff of 300 s.
 - ``median_l2``: root of the mean squared distance between predicted and empirical medians of the configurations.
@@ -49,7 +50,7 @@ TITLES = {
     "log_likelihood": "log-likelihood of runs",
     "crps": "CRPS of runs",
 }
-SHOWN = ("rmse", "rmse_without_timeouts", "median_l2", "rank_correlation", "log_likelihood", "crps", "off_diagonal")
+SHOWN = ("bias", "rmse", "rmse_without_timeouts", "median_l2", "rank_correlation", "log_likelihood", "crps", "off_diagonal")
 
 
 Race = list[tuple[tuple[int, int], float, bool, float]]
@@ -122,6 +123,7 @@ def scored(model: Predicts, complete: Runs, capped: Runs, means: np.ndarray) -> 
     averages = predicted.mean(axis=1)
     again = scores_of_runs(capped.y, capped.censored, *model.predict_runs(capped.X), capped.cutoff)
     return {
+        "bias": float(np.mean(cut - complete.y)),
         "rmse": rmse(means, averages),
         "rmse_without_timeouts": rmse(complete.y[solved], cut[solved]),
         "median_l2": rmse(np.median(truth, axis=1), np.median(predicted, axis=1)),

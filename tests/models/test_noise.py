@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy.stats import truncnorm
@@ -10,11 +12,11 @@ from capra.models import CensoredForest, CensoredGP, Surrogate, TobitEnsemble, T
 from capra.models.noise import fitted_noise
 
 NOISE = 0.3
-MODELS: dict[str, Surrogate] = {
-    "forest": CensoredForest(50),
-    "network": TobitNetwork(),
-    "ensemble": TobitEnsemble(),
-    "process": CensoredGP(restarts=0),
+MODELS: dict[str, Callable[[], Surrogate]] = {
+    "forest": lambda: CensoredForest(50),
+    "network": TobitNetwork,
+    "ensemble": TobitEnsemble,
+    "process": lambda: CensoredGP(restarts=0),
 }
 
 
@@ -65,7 +67,7 @@ def test_corners(residual: float, censored: bool, doubt: float, expected: float)
 @pytest.mark.parametrize("name", MODELS)
 def test_single_runs_vary_as_much_as_they_are_said_to(name: str) -> None:
     X, y, censored, _ = capped(400, 0)
-    model = MODELS[name].fit(X, y, censored)
+    model = MODELS[name]().fit(X, y, censored)
     Q, _, _, truth = capped(2000, 1)
     mean, std = model.predict_runs(Q)
     assert np.array_equal(mean, model.predict(Q)[0])
