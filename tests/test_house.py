@@ -23,6 +23,7 @@ LAYERS = {
     "targets": {"errors", "runs", "space", "formats", "scenario", "models", "_kernels"},
     "engines": {"errors", "runs", "scenario", "targets"},
     "search": {"errors", "runs", "space", "models", "_kernels"},
+    "minimize": {"errors", "runs", "space", "search"},
     "strategies": {"errors", "runs", "scenario", "space", "models", "search"},
 }
 

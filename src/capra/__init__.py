@@ -5,6 +5,7 @@
 """
 
 from capra.errors import CapraError, FormatError, InputError, ScenarioError, SpaceError, TargetError
+from capra.minimize import Minimizer, Minimum, minimize
 from capra.runs import Configuration, Objective, Outcome, Run, RunRequest, Status
 from capra.scenario import Budget, Scenario
 from capra.space import Space
@@ -19,6 +20,8 @@ __all__ = [
     "Configuration",
     "FormatError",
     "InputError",
+    "Minimizer",
+    "Minimum",
     "Objective",
     "Outcome",
     "Result",
@@ -31,6 +34,7 @@ __all__ = [
     "Status",
     "TargetError",
     "__version__",
+    "minimize",
     "resume",
     "tune",
     "validate",

@@ -20,7 +20,7 @@ from capra.formats.quantities import duration, positive_number, size
 from capra.runs import Configuration, Objective
 from capra.space import Space
 from capra.space.configurations import read_configurations
-from capra.space.files import from_configspace, read_space
+from capra.space.files import as_space
 
 if TYPE_CHECKING:
     from capra.scenario import Budget
@@ -144,13 +144,7 @@ def check_placeholders(argv: Sequence[str], space: Space) -> None:
 
 
 def space(value: Any, context: Context) -> Space:
-    if isinstance(value, Space):
-        return value
-    if isinstance(value, str | Path):
-        return read_space(context.find(value))
-    if hasattr(value, "to_serialized_dict"):
-        return from_configspace(value)
-    raise InputError(f"expected a path, a Space or a ConfigurationSpace, not {type(value).__name__}")
+    return as_space(context.find(value) if isinstance(value, str | Path) else value)
 
 
 def templates(value: Any, _: Context) -> Mapping[str, Any]:

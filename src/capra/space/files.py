@@ -15,7 +15,7 @@ from capra.space.json import parse_json, write_json
 from capra.space.pcs import parse_pcs, write_pcs
 from capra.space.space import Space
 
-__all__ = ["SPACE_FORMATS", "from_configspace", "read_space", "space_format", "to_configspace"]
+__all__ = ["SPACE_FORMATS", "as_space", "from_configspace", "read_space", "space_format", "to_configspace"]
 
 _IRACE_LINE = re.compile(r"^[ \t]*[A-Za-z._][\w.-]*[ \t]+[\"'][^\"'\n]*[\"'][ \t]+[crio][\s,(]", re.ASCII | re.MULTILINE)
 
@@ -31,6 +31,17 @@ def read_space(path: str | Path) -> Space:
     """The space of a PCS (old or new), ConfigSpace JSON or irace parameter file, whatever its name."""
     text = read_text(path)
     return SPACE_FORMATS[_sniff(text)][0](text, path)
+
+
+def as_space(value: Any) -> Space:
+    """The space that somebody means who gives a Space, the path of a file, or a ``ConfigSpace.ConfigurationSpace``."""
+    if isinstance(value, Space):
+        return value
+    if isinstance(value, str | Path):
+        return read_space(value)
+    if hasattr(value, "to_serialized_dict"):
+        return from_configspace(value)
+    raise InputError(f"expected a path, a Space or a ConfigurationSpace, not {type(value).__name__}")
 
 
 def _sniff(text: str) -> str:

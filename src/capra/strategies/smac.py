@@ -8,19 +8,18 @@ then challengers that a model proposes, with random ones between them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from capra.errors import InputError, did_you_mean
-from capra.models import CensoredForest, CensoredGP, Surrogate, TobitEnsemble, TobitNetwork
 from capra.models.instances import reduced_features
 from capra.runs import Configuration, History
 from capra.search.observations import Observations
 from capra.search.suggest import Suggester
+from capra.search.surrogates import chosen_model
 from capra.space.design import initial_design
 from capra.strategies.base import Context
 from capra.strategies.race import Race
@@ -31,8 +30,6 @@ __all__ = ["ModelProposer", "smac"]
 _DESIGN, _FITS, _COINS = 6, 7, 8
 """Streams of random numbers (see Context.rng)."""
 Floats = NDArray[np.float64]
-Maker = Callable[[NDArray[np.int64], int, float | None], Surrogate]
-"""(types of the columns, seed, upper bound of imputed values) to a surrogate."""
 LIST = 20
 """Suggestions that are kept of one fit."""
 
@@ -119,20 +116,6 @@ def _features(context: Context, instances: Sequence[str | None]) -> Floats:
     return reduced_features(np.array([rows[str(name)] for name in instances], dtype=np.float64))
 
 
-def _forest(censoring: Literal["sample", "mean"]) -> Maker:
-    return lambda types, seed, upper: CensoredForest(censoring=censoring, types=types, upper=upper, seed=seed)
-
-
-MODELS: Mapping[str, tuple[Maker, str]] = {
-    "forest": (_forest("sample"), "log-ei"),
-    "forest-mean": (_forest("mean"), "log-ei"),
-    "network": (lambda types, seed, upper: TobitNetwork(types=types, seed=seed, upper=upper), "thompson"),
-    "ensemble": (lambda types, seed, upper: TobitEnsemble(types=types, seed=seed, upper=upper), "ei"),
-    "gp": (lambda types, seed, _: CensoredGP(types=types, seed=seed), "log-ei"),
-}
-"""Surrogates by name, each with the acquisition function that it is used with."""
-
-
 def smac(
     context: Context,
     *,
@@ -146,20 +129,18 @@ def smac(
     overhead: float = Plan.overhead,
     **options: Any,
 ) -> Race:
-    """Racing with model-proposed challengers; ``model`` is one of ``MODELS``."""
-    if model not in MODELS:
-        raise InputError(f"unknown model {model!r}", hint=did_you_mean(model, MODELS) or "one of " + ", ".join(MODELS))
+    """Racing with model-proposed challengers; ``model`` is one of ``search.surrogates.MODELS``."""
+    make, used = chosen_model(model, acquisition)
     scenario = context.scenario
     instances: list[str | None] = [instance.name for instance in scenario.instances] or [None]
     logarithm = scenario.objective.kind == "runtime"
     upper = math.log10(scenario.objective.penalty * scenario.cutoff) if logarithm else None
-    make, usual = MODELS[model]
     suggester = Suggester(
         scenario.space,
         Observations(scenario.space, instances, logarithm=logarithm),
         _features(context, instances),
         lambda types, seed: make(types, seed, upper),
-        acquisition=acquisition or usual,
+        acquisition=used,
         candidates=candidates,
         pool=scenario.space.encode(scenario.configurations) if scenario.configurations else None,
     )

@@ -1,0 +1,43 @@
+"""The surrogates that a search can be asked for by name, each with the acquisition function that it is used with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capra.errors import InputError, did_you_mean
+from capra.models import CensoredForest, CensoredGP, Surrogate, TobitEnsemble, TobitNetwork
+from capra.search.acquisition import ACQUISITIONS
+
+__all__ = ["MODELS", "Maker", "chosen_model"]
+
+Maker = Callable[[NDArray[np.int64], int, float | None], Surrogate]
+"""(types of the columns, seed, upper bound of imputed values) to a surrogate."""
+
+
+def _forest(censoring: Literal["sample", "mean"]) -> Maker:
+    return lambda types, seed, upper: CensoredForest(censoring=censoring, types=types, upper=upper, seed=seed)
+
+
+MODELS: Mapping[str, tuple[Maker, str]] = {
+    "forest": (_forest("sample"), "log-ei"),
+    "forest-mean": (_forest("mean"), "log-ei"),
+    "network": (lambda types, seed, upper: TobitNetwork(types=types, seed=seed, upper=upper), "thompson"),
+    "ensemble": (lambda types, seed, upper: TobitEnsemble(types=types, seed=seed, upper=upper), "ei"),
+    "gp": (lambda types, seed, _: CensoredGP(types=types, seed=seed), "log-ei"),
+}
+
+
+def chosen_model(model: str, acquisition: str | None) -> tuple[Maker, str]:
+    """The maker of a model and the acquisition function to use: the one asked for, or the model's usual one."""
+    make, usual = MODELS[_known("model", model, MODELS)]
+    return make, _known("acquisition function", acquisition or usual, [*ACQUISITIONS, "thompson"])
+
+
+def _known(what: str, name: str, names: Mapping[str, object] | list[str]) -> str:
+    if name not in names:
+        raise InputError(f"unknown {what} {name!r}", hint=did_you_mean(name, names) or "one of " + ", ".join(names))
+    return name
