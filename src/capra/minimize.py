@@ -73,8 +73,8 @@ class Minimizer:
 
     The default configuration comes first, then a Latin hypercube, then what the model proposes. What is asked next depends
     on the seed and on what was told, and on nothing else: a new minimizer that is told the same asks the same. Several
-    questions may be open at a time. The function is taken to be deterministic: of a configuration that is told twice, the first
-    complete value counts.
+    questions may be open at a time. The function is taken to be deterministic: of a configuration that is told twice, the
+    first complete value counts.
     """
 
     def __init__(
