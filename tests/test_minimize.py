@@ -61,15 +61,13 @@ def same(one: Minimum, other: Minimum) -> bool:
 # --- it finds ---
 
 
-@pytest.mark.parametrize("model", ["forest", "gp"])
-def test_it_finds_less_than_random_search_for_the_same_budget(model: str) -> None:
-    seeds = range(7 if model == "forest" else 3)
-    found = [minimize(branin, PLANE, budget=250.0, model=model, evaluations=60, seed=seed).cost for seed in seeds]
-    chance = [random_search(250.0, seed) for seed in range(21)]
-    assert np.median(found) - 1.0 < 0.5 * (np.median(chance) - 1.0)
+def test_it_finds_less_than_random_search_for_the_same_budget() -> None:
+    found = [minimize(branin, PLANE, budget=400.0, seed=seed).cost for seed in range(5)]
+    chance = [random_search(400.0, seed) for seed in range(21)]
+    assert np.median(found) - 1.0 < 0.2 * (np.median(chance) - 1.0)
 
 
-@pytest.mark.parametrize("model", ["forest-mean", "network", "ensemble"])
+@pytest.mark.parametrize("model", ["forest-mean", "network", "ensemble", "gp"])
 def test_every_model_improves_on_the_design(model: str) -> None:
     result = minimize(branin, PLANE, budget=500.0, model=model, evaluations=30)
     design = [e.cost for e in result.observations[:11] if not e.censored]
@@ -91,7 +89,7 @@ def test_categories_and_conditions() -> None:
     assert result.incumbent["method"] == "fast"
     assert result.cost < 2.0
     for evaluation in result.observations:
-        assert MIXED.configuration(evaluation.config) == evaluation.config
+        assert dict(MIXED.configuration(evaluation.config)) == evaluation.config
 
 
 @pytest.mark.parametrize("acquisition", ["ei", "thompson", "lcb"])

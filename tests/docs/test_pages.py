@@ -81,3 +81,12 @@ def test_the_example_of_the_models_page_prints_what_the_page_says(capsys: pytest
     for ours, theirs in zip(printed, (line.split() for line in said.splitlines()), strict=True):
         assert ours[0] == theirs[0]
         assert [float(ours[k]) for k in (2, 4, 6)] == pytest.approx([float(theirs[k]) for k in (2, 4, 6)], abs=0.02)
+
+
+def test_the_examples_of_the_minimize_page() -> None:
+    names: dict[str, Any] = {}
+    for code in blocks("docs/minimize.md", "python"):
+        exec(compile(code, "docs/minimize.md", "exec"), names)  # noqa: S102 (our own page)
+    assert names["result"].cost < 60
+    assert names["result"].spent <= 5_000
+    assert names["search"].best == names["result"].trajectory[-1]
