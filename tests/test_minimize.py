@@ -67,9 +67,17 @@ def test_it_finds_less_than_random_search_for_the_same_budget() -> None:
     assert np.median(found) - 1.0 < 0.2 * (np.median(chance) - 1.0)
 
 
-@pytest.mark.parametrize("model", ["forest-mean", "network", "ensemble", "gp"])
-def test_every_model_improves_on_the_design(model: str) -> None:
-    result = minimize(branin, PLANE, budget=500.0, model=model, evaluations=30)
+@pytest.mark.parametrize(
+    ("model", "slack"),
+    [
+        ("forest-mean", 1.3),
+        ("network", 1.3),
+        ("ensemble", 1.3),
+        ("gp", math.inf),
+    ],  # a gp that saw 3 values of 11 may be lost
+)
+def test_every_model_improves_on_the_design(model: str, slack: float) -> None:
+    result = minimize(branin, PLANE, budget=1000.0, slack=slack, model=model, evaluations=25)
     design = [e.cost for e in result.observations[:11] if not e.censored]
     assert result.cost < min(design)
 
