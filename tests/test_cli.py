@@ -289,7 +289,12 @@ def test_options_of_the_strategy(tuned: Path) -> None:
     status = json.loads(capra("status", tuned.parent / "audited", "--json").stdout)
     assert status["audited_rejections"]["checked"] > 0
     assert status["pairs"] <= 5
-    assert "max_rums" in capra("tune", scenario, "--out", tuned.parent / "no", "--set", "max_rums=5").stderr
+    for bad in ("max_rums=5", "slack='x'", "audit=7", "max_runs=0", "out=zz", "nonsense"):
+        refused = capra("tune", scenario, "--out", tuned.parent / "no", "--set", bad)
+        assert refused.returncode == 2, bad
+        assert "Traceback" not in refused.stderr
+        assert bad.partition("=")[0] in refused.stderr
+    assert not (tuned.parent / "no").exists()
 
 
 @pytest.mark.parametrize(("kind", "name"), [("jsonl", "runs.jsonl"), ("csv", "runs.csv"), ("smac", "runhistory.json")])

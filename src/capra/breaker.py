@@ -37,11 +37,13 @@ class Breaker:
         self._shortest: Run | None = None
 
     def tell(self, run: Run) -> None:
-        """A run was accepted, or lost. An accepted control is one that did not crash."""
-        if run.outcome.status is Status.LOST or run.outcome.censored:  # one that was cut may have been about to crash
+        """A run was accepted, or lost. An accepted control is one that succeeded again."""
+        if run.outcome.status is Status.LOST:
             return
         if run.asked_by == CONTROL:
             self._clear()
+            return
+        if run.outcome.censored:  # it was cut, and may have been about to crash
             return
         if run.outcome.status is Status.SUCCESS and (not self._shortest or run.outcome.time < self._shortest.outcome.time):
             self._shortest = run

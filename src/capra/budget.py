@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 
-from capra.runs import History
+from capra.runs import History, Status
 from capra.scenario import Budget
 
 __all__ = ["Meter"]
@@ -47,7 +47,7 @@ class Meter:
         """How many more runs may start now: 0 when the budget is used up or bound by what is under way."""
         if self.spent(history) + sum(leased) >= self.budget.cpu or self.wall(clock) >= self.budget.wall:
             return 0
-        return max(0, self.budget.runs - len(history) - len(leased))
+        return max(0, self.budget.runs - made(history) - len(leased))
 
     def wall_left(self, clock: float) -> float:
         """Wall seconds until the runs under way must be stopped."""
@@ -58,6 +58,11 @@ class Meter:
         used = [
             self.spent(history) / self.budget.cpu,
             self.wall(clock) / self.budget.wall,
-            len(history) / self.budget.runs,
+            made(history) / self.budget.runs,
         ]
         return min(1.0, max(0.0 if math.isnan(part) else part for part in used))
+
+
+def made(history: History) -> int:
+    """Runs that count: a LOST one is not in the store's history either, when it is read again."""
+    return len(history) - history.statuses[Status.LOST]

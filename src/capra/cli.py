@@ -11,6 +11,7 @@ import signal
 import sys
 import tomllib
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -320,6 +321,8 @@ def _setting(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise InputError(f"--set {text} is not NAME=VALUE")
+    if name in signature(run_tuning).parameters:
+        raise InputError(f"{name} is not an option of a strategy", hint=f"see `capra tune --help` for --{name}")
     try:
         return name, tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
@@ -360,6 +363,8 @@ def _watched(work: Callable[[Callable[[Tuning], None]], Result], out: Path, as_j
             for number, handler in before.items():
                 signal.signal(number, handler)
     if running and running[0].stopping:
+        if as_json:
+            _print_json(summary_of(result) | {"interrupted": True})
         Console(stderr=True).print(f"interrupted; to go on: capra resume {escape(str(out))}", highlight=False)
         raise typer.Exit(130)
     return result

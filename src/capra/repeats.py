@@ -72,7 +72,7 @@ class Repeats:
     def due(self, incumbent: Configuration | None) -> RunRequest | None:
         """The run to repeat now, if it is time."""
         solved = self._solved.get(incumbent) if incumbent is not None else None
-        if not solved or self.made >= self.share * self._told:
+        if not solved or self.made + 1 > self.share * self._told:
             return None
         request = solved[self.made % len(solved)].request
         return RunRequest(request.config, request.instance, request.seed, self._kappa_max)
@@ -101,7 +101,7 @@ class Repeats:
         logs = [math.log(again.outcome.time / first.outcome.time) for first, again in self._recent]
         if len(logs) < ENOUGH:
             return None
-        sure = abs(statistics.fmean(logs)) >= SURE * statistics.stdev(logs) / math.sqrt(len(logs))
+        sure = abs(statistics.fmean(logs)) > SURE * statistics.stdev(logs) / math.sqrt(len(logs))
         return math.exp(statistics.median(logs)) if sure else None
 
     def warnings(self) -> list[str]:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 HEARTBEAT = 0.5
 """Seconds after which the loop looks up even if nothing happened."""
+FAILED = (Status.CRASHED, Status.TIMEOUT, Status.MEMOUT)
+"""How a control ends that shows a broken machine: it had succeeded before."""
 LOST_IN_A_ROW = 5
 """So many runs in a row that the infrastructure lost are no accident."""
 REPEAT_SHARE = 0.01
@@ -136,7 +138,8 @@ class Tuning:
         for lease in self.keeper.write(lambda: self.store.lease_many(wanted)):
             ticket = self.engine.submit(lease.request)
             self._leases[ticket] = lease
-            self._tickets[lease.request.cell] = ticket
+            if lease.asked_by not in (CONTROL, REPEAT):  # these repeat a cell, and nobody tightens them
+                self._tickets[lease.request.cell] = ticket
 
     def _wanted(self, room: int) -> list[tuple[RunRequest, str]]:
         """What to run now, and who asks for it. While a control is under way nothing else is started."""
@@ -149,9 +152,10 @@ class Tuning:
 
     def _record(self, ticket: Ticket, outcome: Outcome) -> None:
         lease = self._leases.pop(ticket)
-        del self._tickets[lease.request.cell]
+        if self._tickets.get(lease.request.cell) == ticket:
+            del self._tickets[lease.request.cell]
         wall = self.meter.wall(self.engine.clock)
-        broken = lease.asked_by == CONTROL and outcome.status is Status.CRASHED and self.breaker.control is not None
+        broken = lease.asked_by == CONTROL and outcome.status in FAILED and self.breaker.control is not None
         if broken:
             self._take_back(f"crashed when a run that had succeeded before crashed as well: {outcome.reason}")
             outcome = dataclasses.replace(outcome, status=Status.LOST)
@@ -290,25 +294,26 @@ def tune(
     share = (0.0 if engine == "simulated" else REPEAT_SHARE) if repeat is None else repeat
     repeats = Repeats(scenario.cutoff, share)
     settings = {"strategy": strategy, "seed": seed, "workers": workers, "engine": engine, "overhead": overhead}
-    settings["repeat"] = share
-    with open_store(scenario, settings | {"options": options}, out, durability=durability, takeover=takeover) as store:
-        before = store.notes.get("spent", {"wall": 0.0, "own": 0.0})
-        meter = Meter(scenario.budget, scenario.unit, overhead=overhead, **before)
-        keeper = Keeper(store)
+    settings |= {"repeat": share, "options": options}
+    make_strategy(strategy, Context(scenario, seed, options=options))  # a bad option is refused before there is a folder
+    running = make_engine(scenario, engine, workers)
+    try:
+        with open_store(scenario, settings, out, durability=durability, takeover=takeover) as store:
+            before = store.notes.get("spent", {"wall": 0.0, "own": 0.0})
+            meter = Meter(scenario.budget, scenario.unit, overhead=overhead, **before)
+            keeper = Keeper(store)
 
-        def record(kind: str, key: str, data: Any) -> None:
-            """In the middle of a strategy's thoughts, which cannot be repeated."""
-            keeper.write(lambda: store.decide(kind, key, data), insist=True)
+            def record(kind: str, key: str, data: Any) -> None:
+                """In the middle of a strategy's thoughts, which cannot be repeated."""
+                keeper.write(lambda: store.decide(kind, key, data), insist=True)
 
-        context = Context(scenario, seed, store.decision, record, meter.overhead, options)
-        running = make_engine(scenario, engine, workers)
-        try:
+            context = Context(scenario, seed, store.decision, record, meter.overhead, options)
             tuning = Tuning(scenario, make_strategy(strategy, context), running, keeper, meter, repeats)
             tuning.replay()
             tuning.run(watch)
             return tuning.result()
-        finally:
-            running.close()
+    finally:
+        running.close()
 
 
 def resume(

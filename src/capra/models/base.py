@@ -84,5 +84,5 @@ def checked_data(
         raise ModelError("y has a NaN or infinite value", hint="a run without a result must be left out or given a cost")
     mask = np.zeros(len(rows), dtype=np.bool_) if censored is None else np.asarray(censored)
     if mask.shape != values.shape or mask.dtype != np.bool_:
-        raise ModelError(f"censored must be one boolean per row of X: {len(rows)}")
+        raise ModelError(f"censored must be an array of booleans, one for each of the {len(rows)} rows of X")
     return checked_inputs(rows, kinds), values, np.ascontiguousarray(mask), kinds

@@ -34,6 +34,9 @@ class CensoredGP:
     is ``noise``. At most 1,000 rows.
     """
 
+    largest = LARGEST
+    """More rows than this are refused."""
+
     def __init__(self, types: ArrayLike | None = None, *, restarts: int = 1, seed: int = 0) -> None:
         if restarts < 0:
             raise ModelError(f"restarts must not be negative: {restarts}")

@@ -11,7 +11,7 @@ from capra import _kernels
 from capra.space import Space
 from capra.space.design import distinct
 
-__all__ = ["Score", "best_candidates"]
+__all__ = ["Score", "best_candidates", "unseen"]
 
 Floats = NDArray[np.float64]
 Score = Callable[[Floats], Floats]
@@ -38,7 +38,7 @@ def best_candidates(
     found, values = local_search(space, score, starts, rng)
     rows = np.vstack([found, fresh])
     order = np.argsort(-np.concatenate([values, scores]), kind="stable")
-    return _unseen(rows[order], seen)[:count]
+    return unseen(rows[order], seen)[:count]
 
 
 def local_search(space: Space, score: Score, starts: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -74,6 +74,7 @@ def _best(scores: Floats, count: int) -> NDArray[np.intp]:
     return np.argsort(-scores, kind="stable")[:count]
 
 
-def _unseen(rows: Floats, seen: Floats) -> Floats:
+def unseen(rows: Floats, seen: Floats) -> Floats:
+    """The rows that differ from each other and from all of ``seen``, in order."""
     rows = rows[distinct(rows)]
     return rows[~np.isin(_kernels.hash_rows(rows), _kernels.hash_rows(np.ascontiguousarray(seen)))] if len(seen) else rows

@@ -12,13 +12,15 @@ from capra.models.base import Surrogate
 from capra.models.instances import hardness
 from capra.runs import Configuration, History
 from capra.search.acquisition import ACQUISITIONS
-from capra.search.candidates import Score, best_candidates
+from capra.search.candidates import Score, best_candidates, unseen
 from capra.search.observations import Observations
 from capra.space import Space
 
 __all__ = ["Suggester"]
 
 Floats = NDArray[np.float64]
+BLOCK = 100_000
+"""Rows of configurations with instances that a model is asked about at a time."""
 
 
 class ModelFactory(Protocol):
@@ -56,7 +58,7 @@ class Suggester:
     def suggest(
         self, history: History, incumbent: Configuration | None, rng: np.random.Generator, *, count: int
     ) -> list[Configuration]:
-        """Up to ``count`` configurations that were not run yet (of a pool: that are not the incumbent)."""
+        """Up to ``count`` configurations that were not run yet."""
         self.observations.update(history)
         model, instances = self._fit(int(rng.integers(2**31)))
         codes = self.observations.codes
@@ -64,19 +66,23 @@ class Suggester:
         best = float(mean[self.observations.index(incumbent)]) if incumbent else float(mean.min())
         score = self._score(model, instances, best, rng)
         if self._pool is not None:
-            rows = self._pool[np.argsort(-score(self._pool), kind="stable")[: count + 1]]
+            fresh = unseen(self._pool, codes)
+            rows = fresh[np.argsort(-score(fresh), kind="stable")[:count]] if len(fresh) else fresh
         else:
             seen = codes[np.argsort(mean, kind="stable")]
             rows = best_candidates(self.space, score, seen, rng, count=count, random=self._candidates)
         return self.space.decode(rows)
 
     def _fit(self, seed: int) -> tuple[Surrogate, Floats]:
-        """The model of all cells, and the rows of the instances that it was shown."""
+        """The model of all cells (or of as many as it takes), and the rows of the instances that it was shown."""
         config, instance, y, censored = self.observations.arrays()
         instances = self._instance_rows(config, instance, y)
         X = np.hstack([self.observations.codes[config], instances[instance]])
         types = np.concatenate([self.space.types, np.zeros(instances.shape[1], dtype=np.intp)]).astype(np.int64)
-        return self._make_model(types, seed).fit(X, y, censored), instances
+        model = self._make_model(types, seed)
+        most = getattr(model, "largest", len(y))  # a Gaussian process takes only so many
+        shown = np.random.default_rng(seed).permutation(len(y))[:most] if len(y) > most else slice(None)
+        return model.fit(X[shown], y[shown], censored[shown]), instances
 
     def _instance_rows(self, config: NDArray[np.intp], instance: NDArray[np.intp], y: Floats) -> Floats:
         if len(self._features) < 2:
@@ -95,7 +101,7 @@ class Suggester:
     def _drawn(self, model: Surrogate, instances: Floats, seed: int) -> Score:
         """Minus one function of the model, the same at every call, averaged over instances where there are some."""
 
-        def score(rows: Floats) -> Floats:
+        def block(rows: Floats) -> Floats:
             rng = np.random.default_rng(seed)
             if not instances.shape[1]:
                 return -model.sample(rows, rng)
@@ -103,4 +109,5 @@ class Suggester:
             costs = 10.0 ** model.sample(joint, rng).reshape(len(rows), len(instances))
             return np.asarray(-np.log10(costs.mean(axis=1)))
 
-        return score
+        size = max(1, BLOCK // len(instances))
+        return lambda rows: np.concatenate([block(rows[i : i + size]) for i in range(0, len(rows), size)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
@@ -24,4 +25,6 @@ def make_strategy(name: str, context: Context) -> Strategy:
     try:
         return make(context, **context.options)
     except TypeError as error:
-        raise InputError(f"strategy {name}: {error}") from None
+        if not (unknown := re.search(r"unexpected keyword argument '(\w+)'", str(error))):
+            raise
+        raise InputError(f"strategy {name} has no option {unknown[1]!r}", hint="docs/racing.md lists them") from None

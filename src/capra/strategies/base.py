@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from capra.errors import InputError
 from capra.runs import Configuration, Run, RunRequest
 from capra.runs.history import History
 from capra.scenario import Scenario
 
-__all__ = ["Context", "Strategy"]
+__all__ = ["Context", "Strategy", "checked"]
 
 
 class Strategy(Protocol):
@@ -60,3 +62,16 @@ class Context:
     def rng(self, *decision: int) -> np.random.Generator:
         """The random numbers of one decision: the same for the same seed, whatever was drawn elsewhere."""
         return np.random.default_rng([self.seed, *decision])
+
+
+N = TypeVar("N", int, float)
+
+
+def checked(name: str, value: N, low: float, high: float = math.inf, *, whole: bool = False) -> N:
+    """An option's value, if it is a number from ``low`` to ``high``; InputError otherwise."""
+    kinds = int if whole else (int, float)
+    if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
+        what = "a whole number" if whole else "a number"
+        bounds = f"of at least {low:g}" if math.isinf(high) else f"from {low:g} to {high:g}"
+        raise InputError(f"{name} is {what} {bounds}, not {value!r}")
+    return value

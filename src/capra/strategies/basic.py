@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from capra.strategies.base import Context
+from capra.strategies.base import Context, checked
 from capra.strategies.race import Race
 from capra.strategies.roar import RandomProposer
 
@@ -16,7 +16,7 @@ class Basic(Race):
 
     def __init__(self, context: Context, *, n: int = 10, **options: Any) -> None:
         super().__init__(context, RandomProposer(context), **options)
-        self.n = n
+        self.n = checked("n", n, 1, whole=True)
 
     def incumbent_pairs(self) -> int:
         return self.n

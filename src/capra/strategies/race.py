@@ -19,7 +19,7 @@ from typing import Protocol
 from capra.runs import Configuration, Run, RunRequest, Status
 from capra.runs.history import History, Pair
 from capra.strategies.audit import Audit
-from capra.strategies.base import Context
+from capra.strategies.base import Context, checked
 from capra.strategies.capping import next_cutoff
 from capra.strategies.pairs import PairOrder, some
 
@@ -75,13 +75,13 @@ class Race:
         scenario = context.scenario
         self.context = context
         self.proposer = proposer
-        self.slack = slack
+        self.slack = checked("slack", slack, 1.0)
         self.capping = capping and scenario.objective.kind == "runtime"
-        self.max_runs = max_runs
+        self.max_runs = checked("max_runs", max_runs, 1, whole=True)
         self.kappa_max = scenario.cutoff
         self.history = History(scenario.objective, scenario.cutoff)
         self.pairs = PairOrder(context)
-        self.audit = Audit(context, audit)
+        self.audit = Audit(context, checked("audit", audit, 0.0, 1.0))
         self.incumbent: Configuration | None = None
         self.started = 0
         """Challengers so far."""
@@ -268,10 +268,11 @@ class Race:
         self.history.add(run)
         if self.audit.tell(run, self.history):
             return
+        used = 0.0 if run.outcome.status is Status.LOST else run.outcome.time  # a replay does not see what was lost
         if run.asked_by == "incumbent":
-            self._incumbent_time += run.outcome.time
+            self._incumbent_time += used
         else:
-            self._challenger_time += run.outcome.time
+            self._challenger_time += used
         if config == self._reference:
             self._incumbent_told(config, pair)
         elif (challenger := self._racing.get(config)) is not None:  # else a sibling of the run that decided

@@ -21,7 +21,7 @@ from capra.search.observations import Observations
 from capra.search.suggest import Suggester
 from capra.search.surrogates import chosen_model
 from capra.space.design import initial_design
-from capra.strategies.base import Context
+from capra.strategies.base import Context, checked
 from capra.strategies.race import Race
 from capra.strategies.roar import RandomProposer
 
@@ -45,7 +45,7 @@ class Plan:
     """Share of random challengers: they keep the search honest where the model is wrong."""
     refit: int = 2
     """Challengers between two fits, at least."""
-    overhead: float = 0.1
+    fit_share: float = 0.1
     """Fitting and suggesting may take this share of the target time (Alg. 3: intensify at least as long as they took)."""
 
 
@@ -90,7 +90,7 @@ class ModelProposer:
 
     def _is_due(self, number: int, history: History) -> bool:
         """Challengers since the last fit, and enough target time to pay for all fits so far and one more."""
-        affordable = self._total_seconds + self._last_seconds <= self._plan.overhead * history.spent
+        affordable = self._total_seconds + self._last_seconds <= self._plan.fit_share * history.spent
         return number >= self._last_number + self._plan.refit and affordable
 
     def _refit(self, number: int, history: History, incumbent: Configuration) -> None:
@@ -126,7 +126,7 @@ def smac(
     initial: int = Plan.initial,
     random: float = Plan.random,
     refit: int = Plan.refit,
-    overhead: float = Plan.overhead,
+    fit_share: float = Plan.fit_share,
     **options: Any,
 ) -> Race:
     """Racing with model-proposed challengers; ``model`` is one of ``search.surrogates.MODELS``."""
@@ -141,8 +141,14 @@ def smac(
         _features(context, instances),
         lambda types, seed: make(types, seed, upper),
         acquisition=used,
-        candidates=candidates,
+        candidates=checked("candidates", candidates, 1, whole=True),
         pool=scenario.space.encode(scenario.configurations) if scenario.configurations else None,
     )
-    plan = Plan(design, initial, random, refit, overhead)
+    plan = Plan(
+        design,
+        checked("initial", initial, 0, whole=True),
+        checked("random", random, 0.0, 1.0),
+        checked("refit", refit, 1, whole=True),
+        checked("fit_share", fit_share, 0.0),
+    )
     return Race(context, ModelProposer(context, suggester, plan), **options)
