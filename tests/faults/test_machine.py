@@ -325,7 +325,9 @@ def test_the_spread_of_repeated_runs_is_reported(sigma: float) -> None:
     repeats = Repeats.of(result.history)
     assert repeats.made == pytest.approx(400, abs=2)
     assert repeats.spread == pytest.approx(sigma, rel=0.15)
-    assert f"{repeats.made} runs made again: with the same seed their time varies by {100 * repeats.spread:.2g} %" == str(repeats)
+    assert f"{repeats.made} runs made again: with the same seed their time varies by {100 * repeats.spread:.2g} %" == str(
+        repeats
+    )
 
 
 def test_repeated_runs_decide_nothing(tmp_path: Path) -> None:
