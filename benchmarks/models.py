@@ -30,7 +30,7 @@ def final_cost(
     target: SurrogateTarget, train: list[str], test: list[str], hours: float, seed: int, options: dict[str, object]
 ) -> dict[str, float]:
     scenario = target.scenario(train=train, budget={"cpu": f"{hours}h"})
-    result = tune(scenario, engine="simulated", seed=seed, **options)  # type: ignore[arg-type]
+    result = tune(scenario, engine="simulated", seed=seed, **options)
     own = result.spent - result.history.spent
     cost = float(target.costs(result.incumbent, test).mean())
     return {

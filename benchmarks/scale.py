@@ -163,7 +163,7 @@ def utilisation(workers: int) -> tuple[float, int, float]:
 
     def watch(tuning: Tuning) -> None:
         if len(tuning.history) + len(tuning.under_way) < runs or not seen:
-            seen[:] = [tuning.engine.busy, tuning.engine.clock]  # type: ignore[attr-defined]
+            seen[:] = [tuning.engine.busy, tuning.engine.clock]
 
     started = time.process_time()
     given = scenario(budget={"runs": runs})
