@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from capra.errors import InputError
 from capra.runs import Configuration, Outcome, Run, RunRequest, Status
 from capra.runs.history import History
 from capra.scenario import Scenario
+from capra.search.information import Belief
 from capra.space import Categorical, Space
 from capra.strategies.base import Context
 from capra.strategies.capping import next_cutoff
@@ -191,6 +193,50 @@ def test_cutoffs_are_never_negative_nor_above_the_maximum(total: float, spent: f
     assert 0.0 <= cutoff <= kappa
     if 0.0 < cutoff < kappa:
         assert cutoff == slack * total - spent  # never rounded
+
+
+class Oracle:
+    """A believer that always says the same."""
+
+    def __init__(self, belief: Belief) -> None:
+        self.said = belief
+
+    def belief(self, *_: object) -> Belief:
+        return self.said
+
+
+def one_against(belief: Belief, incumbent: float) -> tuple[Race, Configuration, RunRequest]:
+    """A race in which the incumbent took that long, and its challenger's first request."""
+    strategy, configs = race(1, "one", slack=1.0, capping="information", believer=Oracle(belief))
+    told(strategy, configs["incumbent"], "i1", incumbent)
+    (request,) = strategy.ask(1)
+    assert request.config == configs["one"]
+    return strategy, configs["one"], request
+
+
+def test_a_bad_challenger_is_stopped_before_the_bound_and_given_up() -> None:
+    strategy, config, request = one_against(Belief(gap=0.6, doubt=0.4, mean=1.5, std=0.6), incumbent=200.0)
+    assert 1.0 < request.cutoff < 200.0
+    strategy.tell(Run(request, Outcome(Status.CAPPED, request.cutoff, request.cutoff), strategy.why(request), order=2))
+    assert config not in strategy._racing
+
+
+def test_a_challenger_that_may_still_win_is_run_on() -> None:
+    """Somebody else stopped its run early: it is made again, up to the bound; a capped run there is the end."""
+    strategy, config, request = one_against(Belief(gap=0.0, doubt=0.4, mean=1.5, std=0.6), incumbent=200.0)
+    assert request.cutoff == 200.0
+    strategy.tell(Run(request, Outcome(Status.CAPPED, 20.0, 20.0), strategy.why(request), order=2))
+    (again,) = strategy.ask(1)
+    assert (again.cell, again.cutoff) == (request.cell, 200.0)
+    strategy.tell(Run(again, Outcome(Status.CAPPED, 200.0, 200.0), strategy.why(again), order=3))
+    assert config not in strategy._racing
+
+
+def test_caps_for_information_need_a_model() -> None:
+    with pytest.raises(InputError, match=r"needs a model .*smac"):
+        make("roar", capping="information")
+    with pytest.raises(InputError, match="capping is true, false or 'information', not 'info'"):
+        make("smac", capping="info")
 
 
 def test_challengers_run_only_where_the_incumbent_has() -> None:

@@ -32,28 +32,28 @@ class Observations:
         self._row_of: dict[Configuration, int] = {}
         self._cell_of: dict[tuple[int, str | None, int], int] = {}
         self._codes: Floats = np.empty((0, len(space)))
-        self._seen = 0
+        self.seen = 0
+        """So many runs of the history have been taken in."""
         self._config: list[int] = []
         self._instance: list[int] = []
         self._y: list[float] = []
         self._censored: list[bool] = []
 
-    def update(self, history: History) -> None:
-        """Take in the runs that came since the last time."""
-        for run in history.runs[self._seen :]:
+    def update(self, history: History, until: int | None = None) -> None:
+        """Take in the runs that came since the last time, or the first ``until`` of the history."""
+        end = len(history) if until is None else until
+        for run in history.runs[self.seen : end]:
             if run.outcome.status is not Status.LOST and run.request.instance in self._instances:
                 self._take(run, history)
-        self._seen = len(history)
+        self.seen = end
         missing = self.configs[len(self._codes) :]
         if missing:
             self._codes = np.vstack([self._codes, self._space.encode(missing)])
 
     def _take(self, run: Run, history: History) -> None:
         """A complete outcome settles its cell; of censored ones the longest counts."""
-        request, objective = run.request, history.objective
-        cost = objective.cost(run.outcome, history.kappa_max)
-        censored = objective.censored(run.outcome)
-        y = math.log10(max(cost, self._floor)) if self._logarithm else cost
+        request = run.request
+        y, censored = self.value(run, history)
         config = self._row_of.setdefault(request.config, len(self.configs))
         if config == len(self.configs):
             self.configs.append(request.config)
@@ -65,6 +65,16 @@ class Observations:
             self._censored.append(censored)
         elif self._censored[cell] and (not censored or y > self._y[cell]):
             self._y[cell], self._censored[cell] = y, censored
+
+    def value(self, run: Run, history: History) -> tuple[float, bool]:
+        """log10 cost (or quality) of a run as the model sees it, and whether it is only a lower bound."""
+        cost = history.objective.cost(run.outcome, history.kappa_max)
+        y = math.log10(max(cost, self._floor)) if self._logarithm else cost
+        return y, history.objective.censored(run.outcome)
+
+    def column(self, instance: str | None) -> int:
+        """The number of an instance."""
+        return self._instances[instance]
 
     def __len__(self) -> int:
         return len(self._y)

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from capra.models.base import Surrogate
 from capra.models.instances import hardness
-from capra.runs import Configuration, History
+from capra.runs import Configuration, History, Run, Status
+from capra.runs.history import Pair
 from capra.search.acquisition import ACQUISITIONS
 from capra.search.candidates import Score, best_candidates, unseen
+from capra.search.information import Belief, informed
 from capra.search.observations import Observations
 from capra.space import Space
 
@@ -54,13 +56,14 @@ class Suggester:
         self._acquisition = acquisition
         self._candidates = candidates
         self._pool = pool
+        self.learnt: tuple[Surrogate, Floats] | None = None
+        """The last model, and the rows of the instances that it was shown."""
 
     def suggest(
         self, history: History, incumbent: Configuration | None, rng: np.random.Generator, *, count: int
     ) -> list[Configuration]:
         """Up to ``count`` configurations that were not run yet."""
-        self.observations.update(history)
-        model, instances = self._fit(int(rng.integers(2**31)))
+        model, instances = self.learn(history, rng)
         codes = self.observations.codes
         mean, _ = self._predict(model, codes, instances)
         best = float(mean[self.observations.index(incumbent)]) if incumbent else float(mean.min())
@@ -72,6 +75,37 @@ class Suggester:
             seen = codes[np.argsort(mean, kind="stable")]
             rows = best_candidates(self.space, score, seen, rng, count=count, random=self._candidates)
         return self.space.decode(rows)
+
+    def learn(self, history: History, rng: np.random.Generator, until: int | None = None) -> tuple[Surrogate, Floats]:
+        """The model of the history, or of its first ``until`` runs, and the rows of the instances that it was shown."""
+        self.observations.update(history, until)
+        self.learnt = self._fit(int(rng.integers(2**31)))
+        return self.learnt
+
+    def belief(self, config: Configuration, incumbent: Configuration, pair: Pair, history: History) -> Belief | None:
+        """What the last model says of a challenger's run on a pair, after the runs of it that the model has not seen.
+
+        None before there is a model. The pair's own runs are left out: how long it takes at least is known to whoever asks.
+        """
+        if self.learnt is None:
+            return None
+        model, instances = self.learnt
+        since = [run for run in history.runs[self.observations.seen :] if self._is_evidence(run, config, pair)]
+        columns = [self.observations.column(run.request.instance) for run in since]
+        codes = self.space.encode([config, incumbent])
+        (mine, theirs), (doubt, _) = self._predict(model, codes, instances)
+        rows = instances[[self.observations.column(pair[0]), *columns]]
+        means, stds = model.predict_runs(np.hstack([np.repeat(codes[:1], len(rows), axis=0), rows]))
+        foreseen = Belief(float(mine - theirs), float(doubt), float(means[0]), float(stds[0]))
+        told = [self.observations.value(run, history) for run in since]
+        others = zip(told, means[1:].tolist(), stds[1:].tolist(), strict=True)
+        return informed(foreseen, [(y, mean, std, censored) for (y, censored), mean, std in others])
+
+    def _is_evidence(self, run: Run, config: Configuration, pair: Pair) -> bool:
+        request = run.request
+        if request.config != config or run.outcome.status is Status.LOST:
+            return False
+        return (request.instance, request.seed) != pair
 
     def _fit(self, seed: int) -> tuple[Surrogate, Floats]:
         """The model of all cells (or of as many as it takes), and the rows of the instances that it was shown."""

@@ -1,8 +1,22 @@
-"""Adaptive capping: how long a run may last before it is provably too long. Pure functions."""
+"""Capping: how long a challenger's run may last, and what it means that it lasted longer."""
 
 from __future__ import annotations
 
-__all__ = ["next_cutoff"]
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from capra.errors import InputError
+from capra.runs import Configuration
+from capra.runs.history import History, Pair
+from capra.strategies.base import Context, checked
+
+if TYPE_CHECKING:
+    from capra.search.information import Belief
+
+__all__ = ["Believer", "Capping", "Duel", "chosen_capping", "next_cutoff"]
+
+HOPELESS = 0.05
+"""A challenger whose run was stopped early is rejected when its chance to be better is below this."""
 
 
 def next_cutoff(incumbent_total: float, spent: float, slack: float, kappa_max: float) -> float:
@@ -14,3 +28,120 @@ def next_cutoff(incumbent_total: float, spent: float, slack: float, kappa_max: f
     run.
     """
     return min(kappa_max, max(0.0, slack * incumbent_total - spent))
+
+
+@dataclass(frozen=True, slots=True)
+class Duel:
+    """A challenger, the incumbent, and a pair that the challenger runs on."""
+
+    challenger: Configuration
+    incumbent: Configuration
+    pair: Pair
+    history: History
+
+    @property
+    def lower(self) -> float:
+        """How long the challenger is known to take at least."""
+        return self.history.record(self.challenger).bounds.get(self.pair, 0.0)
+
+
+class Capping(Protocol):
+    """A rule of capping. Whatever it chooses, a challenger that has passed ``most`` has lost."""
+
+    final: bool
+    """Is a capped run always the end of a challenger?"""
+
+    def most(self, incumbent_total: float, spent: float) -> float:
+        """What the challenger's next run may take before it has provably lost; 0.0: it has."""
+
+    def cutoff(self, duel: Duel, most: float) -> float:
+        """The cutoff of the next run: at most ``most``, and more than the pair is known to take."""
+
+    def rejects(self, duel: Duel, order: int) -> bool:
+        """Is the challenger given up, whose run number ``order`` was capped below what it may take?"""
+
+
+class Uncapped:
+    """Every run gets κ_max."""
+
+    final = True
+
+    def __init__(self, kappa_max: float) -> None:
+        self._kappa_max = kappa_max
+
+    def most(self, incumbent_total: float, spent: float) -> float:
+        return self._kappa_max
+
+    def cutoff(self, duel: Duel, most: float) -> float:
+        return most
+
+    def rejects(self, duel: Duel, order: int) -> bool:
+        return True
+
+
+class Slack(Uncapped):
+    """Adaptive capping: a run may take what is left of ξ times the incumbent's cost."""
+
+    def __init__(self, kappa_max: float, slack: float) -> None:
+        super().__init__(kappa_max)
+        self._slack = slack
+
+    def most(self, incumbent_total: float, spent: float) -> float:
+        return next_cutoff(incumbent_total, spent, self._slack, self._kappa_max)
+
+
+class Believer(Protocol):
+    """Who has a model."""
+
+    def belief(self, config: Configuration, incumbent: Configuration, pair: Pair, history: History) -> Belief | None:
+        """What is believed of a run, given the other runs; None as long as there is no model."""
+
+
+class Informed(Slack):
+    """Within the adaptive bound, the cutoff that tells most about who is better per expected second.
+
+    A run that is stopped earlier than the bound decides nothing by itself: if the challenger's chance to be better has
+    become small it is given up, otherwise the run is made again with a larger cutoff. Verdicts are stored as decisions, so
+    that a replay needs no model.
+    """
+
+    final = False
+
+    def __init__(self, kappa_max: float, slack: float, context: Context, believer: Believer) -> None:
+        super().__init__(kappa_max, slack)
+        self._context = context
+        self._believer = believer
+
+    def cutoff(self, duel: Duel, most: float) -> float:
+        from capra.search.information import telling_cutoff  # scipy takes its time to load
+
+        belief = self._belief(duel)
+        return most if belief is None else telling_cutoff(belief, most, duel.lower, hopeless=HOPELESS)
+
+    def rejects(self, duel: Duel, order: int) -> bool:
+        from capra.search.information import chance
+
+        verdict = self._context.recall("verdict", str(order))
+        if verdict is None:
+            belief = self._belief(duel)
+            verdict = {"config": duel.challenger.id, "chance": 1.0 if belief is None else chance(belief, duel.lower)}
+            self._context.record("verdict", str(order), verdict)
+        return bool(verdict["chance"] < HOPELESS)
+
+    def _belief(self, duel: Duel) -> Belief | None:
+        return self._believer.belief(duel.challenger, duel.incumbent, duel.pair, duel.history)
+
+
+def chosen_capping(context: Context, capping: bool | str, slack: float, believer: Believer | None) -> Capping:
+    """True: adaptive capping; False: none; "information": cutoffs chosen by a model within the adaptive bound."""
+    kappa_max = context.scenario.cutoff
+    slack = checked("slack", slack, 1.0)
+    if not isinstance(capping, bool) and capping != "information":
+        raise InputError(f"capping is true, false or 'information', not {capping!r}")
+    if capping is False or context.scenario.objective.kind != "runtime":
+        return Uncapped(kappa_max)
+    if capping is True:
+        return Slack(kappa_max, slack)
+    if believer is None:
+        raise InputError("capping='information' needs a model of the runs", hint="the strategy smac has one")
+    return Informed(kappa_max, slack, context, believer)

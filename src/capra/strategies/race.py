@@ -20,7 +20,7 @@ from capra.runs import Configuration, Run, RunRequest, Status
 from capra.runs.history import History, Pair
 from capra.strategies.audit import Audit
 from capra.strategies.base import Context, checked
-from capra.strategies.capping import next_cutoff
+from capra.strategies.capping import Believer, Duel, chosen_capping
 from capra.strategies.pairs import PairOrder, some
 
 __all__ = ["Proposer", "Race"]
@@ -57,9 +57,9 @@ class _Challenger:
 class Race:
     """A ``Strategy`` that races challengers against the incumbent.
 
-    ``slack`` ξ multiplies the capping bound; ``capping=False`` gives every run κ_max. ``max_runs`` bounds the number of
-    pairs of the incumbent. ``audit`` is the share of capped challengers that are run out to see whether it was right to
-    reject them.
+    ``slack`` ξ multiplies the capping bound; ``capping=False`` gives every run κ_max, and "information" lets the model of
+    a ``believer`` choose cutoffs within the bound. ``max_runs`` bounds the number of pairs of the incumbent. ``audit`` is
+    the share of capped challengers that are run out to see whether it was right to reject them.
     """
 
     def __init__(
@@ -68,15 +68,15 @@ class Race:
         proposer: Proposer,
         *,
         slack: float = 1.3,
-        capping: bool = True,
+        capping: bool | str = True,
         max_runs: int = 2000,
         audit: float = 0.0,
+        believer: Believer | None = None,
     ) -> None:
         scenario = context.scenario
         self.context = context
         self.proposer = proposer
-        self.slack = checked("slack", slack, 1.0)
-        self.capping = capping and scenario.objective.kind == "runtime"
+        self.capping = chosen_capping(context, capping, slack, believer)
         self.max_runs = checked("max_runs", max_runs, 1, whole=True)
         self.kappa_max = scenario.cutoff
         self.history = History(scenario.objective, scenario.cutoff)
@@ -182,11 +182,14 @@ class Race:
             del self._queue[config]
         if pair not in challenger.left or pair in self._pending.get(config, {}):
             return None
-        cutoff = self._cutoff(challenger)
-        if cutoff <= self.history.record(config).bounds.get(pair, 0.0):  # known to take longer than it may
+        most = self._cutoff(challenger)
+        if most <= self.history.record(config).bounds.get(pair, 0.0):  # known to take longer than it may
             self._reject(config)
             return None
-        return self._request(config, pair, cutoff)
+        return self._request(config, pair, self.capping.cutoff(self._duel(config, pair), most))
+
+    def _duel(self, config: Configuration, pair: Pair) -> Duel:
+        return Duel(config, self._reference, pair, self.history)
 
     def _request(self, config: Configuration, pair: Pair, cutoff: float) -> RunRequest:
         request = RunRequest(config, *pair, cutoff)
@@ -239,11 +242,11 @@ class Race:
 
     def _cutoff(self, challenger: _Challenger) -> float:
         """What the challenger's batch may still cost: ξ times what it cost the incumbent."""
-        if not self.capping or self.incumbent is None:
+        if self.incumbent is None:
             return self.kappa_max
         if math.isinf(challenger.bound):
             challenger.bound = self.history.total(self.incumbent, challenger.compared)
-        return next_cutoff(challenger.bound, challenger.spent, self.slack, self.kappa_max)
+        return self.capping.most(challenger.bound, challenger.spent)
 
     def tighten(self) -> list[tuple[RunRequest, float]]:
         found = []
@@ -288,7 +291,7 @@ class Race:
         match = _NUMBER.fullmatch(run.asked_by)
         if match and (number := int(match[1])) >= self.started:
             self._register(run.request.config, number)
-            if run.outcome.status is not Status.CAPPED:  # else it is over, whatever its batch was
+            if run.outcome.status is not Status.CAPPED or not self.capping.final:  # else it is over, whatever its batch was
                 self._next_batch(run.request.config)
 
     def _incumbent_told(self, config: Configuration, pair: Pair) -> None:
@@ -301,12 +304,13 @@ class Race:
             self._crown(config)
 
     def _challenger_told(self, config: Configuration, challenger: _Challenger, pair: Pair, run: Run) -> None:
-        if run.outcome.status is Status.LOST:
+        capped, wrong = run.outcome.status is Status.CAPPED, self.history.record(config).wrong
+        is_over = wrong or (capped and self._lost_by(config, challenger, pair, run))
+        if run.outcome.status is Status.LOST or (capped and not is_over):  # to be run again
             challenger.asked = 0
             self._queue[config] = challenger
             return
-        capped, wrong = run.outcome.status is Status.CAPPED, self.history.record(config).wrong
-        if capped or wrong:
+        if is_over:
             self._reject(config)
             if self.incumbent is not None and not wrong:
                 self.audit.consider(challenger.number, config, self.incumbent, self.history)
@@ -317,6 +321,12 @@ class Race:
         self._may_tighten(config)
         if not challenger.left:
             self._judge(config)
+
+    def _lost_by(self, config: Configuration, challenger: _Challenger, pair: Pair, run: Run) -> bool:
+        """Is a capped run the end? It is beyond the adaptive bound; below that the rule of capping says."""
+        if self.capping.final or self._cutoff(challenger) <= run.outcome.cutoff:
+            return True
+        return self.capping.rejects(self._duel(config, pair), run.order)
 
     def _judge(self, config: Configuration) -> None:
         """Compare after a batch: reject, promote, or go on with the next batch."""

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capra.models.instances import reduced_features
-from capra.runs import Configuration, History
+from capra.runs import Configuration, History, Status
+from capra.runs.history import Pair
+from capra.search.information import Belief
 from capra.search.observations import Observations
 from capra.search.suggest import Suggester
 from capra.search.surrogates import chosen_model
@@ -61,7 +63,7 @@ class ModelProposer:
         self._plan = plan
         self._random = RandomProposer(context)
         self._design = self._initial_design()
-        self._fits = 0
+        self._fits = self._known = 0
         self._last_number, self._last_seconds, self._total_seconds = -plan.refit, 0.0, 0.0
         self._list: list[Configuration] = []
         while (stored := context.recall("fit", str(self._fits))) is not None:
@@ -81,6 +83,12 @@ class ModelProposer:
                 return config
         return self._random.propose(number, history, busy, incumbent)
 
+    def belief(self, config: Configuration, incumbent: Configuration, pair: Pair, history: History) -> Belief | None:
+        """See ``Suggester.belief``. After a replay the last model is made again, of the runs that it was made of."""
+        if self._suggester.learnt is None and self._fits:
+            self._suggester.learn(history, self._context.rng(_FITS, self._fits - 1), self._known)
+        return self._suggester.belief(config, incumbent, pair, history)
+
     def _initial_design(self) -> list[Configuration]:
         scenario = self._context.scenario
         if scenario.configurations:
@@ -94,10 +102,10 @@ class ModelProposer:
         return number >= self._last_number + self._plan.refit and affordable
 
     def _refit(self, number: int, history: History, incumbent: Configuration) -> None:
-        began = self._context.clock()
+        began, known = self._context.clock(), len(history) - history.statuses[Status.LOST]  # a replay sees no lost runs
         found = self._suggester.suggest(history, incumbent, self._context.rng(_FITS, self._fits), count=LIST)
         seconds = self._context.clock() - began
-        decision = {"number": number, "seconds": seconds, "configs": [dict(config) for config in found]}
+        decision = {"number": number, "seconds": seconds, "known": known, "configs": [dict(config) for config in found]}
         self._context.record("fit", str(self._fits), decision)
         self._remember(decision)
 
@@ -105,6 +113,7 @@ class ModelProposer:
         self._fits += 1
         self._last_number, self._last_seconds = decision["number"], decision["seconds"]
         self._total_seconds += self._last_seconds
+        self._known = decision["known"]
         self._list = [Configuration(config) for config in decision["configs"]]
 
 
@@ -151,4 +160,5 @@ def smac(
         checked("refit", refit, 1, whole=True),
         checked("fit_share", fit_share, 0.0),
     )
-    return Race(context, ModelProposer(context, suggester, plan), **options)
+    proposer = ModelProposer(context, suggester, plan)
+    return Race(context, proposer, believer=proposer, **options)
