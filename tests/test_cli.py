@@ -11,6 +11,7 @@ import sys
 import time
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -308,6 +309,25 @@ def test_runs_leave_and_come_back(tuned: Path, kind: str, name: str) -> None:
     assert status["pairs"] >= original["pairs"]  # the one with the most pairs is taken for the incumbent
     assert status["default_cost"] == pytest.approx(original["default_cost"])
     assert "imported runs" in capra("resume", copy).stderr
+
+
+def test_a_warm_start(tuned: Path) -> None:
+    scenario, new = tuned.parent / "scenario.toml", tuned.parent / "warm"
+    done = capra("tune", scenario, "--out", new, "--strategy", "smac", "--warm-start", tuned, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["incumbent"]["mode"] == "fast"
+    assert json.loads(capra("status", new, "--json").stdout)["warm_start"]["incumbents"] >= 1
+    first = next(run for run in exported(new) if run["asked_by"] == "challenger 0")
+    assert first["config"] == json.loads(capra("status", tuned, "--json").stdout)["incumbent"]
+    refused = capra("tune", scenario, "--out", tuned.parent / "no", "--warm-start", tuned.parent / "train")
+    assert refused.returncode == 2
+    assert "holds no tuning" in refused.stderr
+    assert not (tuned.parent / "no").exists()
+
+
+def exported(run: Path) -> list[dict[str, Any]]:
+    assert capra("export", run, run / "runs.jsonl").returncode == 0
+    return [json.loads(line) for line in (run / "runs.jsonl").read_text().splitlines()]
 
 
 def test_a_surrogate_of_a_tuning(tuned: Path) -> None:

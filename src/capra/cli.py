@@ -294,6 +294,12 @@ def tune(
         "runs/latest"
     ),
     strategy: Annotated[str, typer.Option(help="smac, roar or basic.")] = "roar",
+    warm_start: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="An earlier tuning of the same space: its folder, runs (jsonl, csv, json), or trajectory.", metavar="RUN"
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the tuning's own choices.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Runs at a time.", min=1)] = 1,
     slack: Annotated[
@@ -311,7 +317,7 @@ def tune(
     """Find a faster configuration. Ctrl-C stops it and says how to go on."""
     loaded = Scenario.load(scenario)
     options: dict[str, Any] = {"seed": seed, "workers": workers, "repeat": repeat, "slack": slack, "capping": capping}
-    options |= dict(_setting(text) for text in settings or [])
+    options |= {"warm_start": warm_start or []} | dict(_setting(text) for text in settings or [])
     result = _watched(lambda watch: run_tuning(loaded, strategy, out=out, watch=watch, **options), out, as_json)
     _print_result(loaded, result, as_json)
 

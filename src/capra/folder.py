@@ -15,7 +15,7 @@ from capra.scenario import Scenario
 if TYPE_CHECKING:
     from capra.runs.store import Durability, Store
 
-__all__ = ["STORE", "Milestone", "milestone", "milestones", "open_store", "stored_scenario"]
+__all__ = ["STORE", "Milestone", "is_begun", "milestone", "milestones", "open_store", "stored_scenario"]
 
 STORE = "history.sqlite"
 
@@ -72,7 +72,7 @@ def open_store(
         "bases": [str(base.resolve()) for base in scenario.bases],
         "settings": plain(settings),
     }
-    if not path.exists() or not path.stat().st_size:  # a creation that was killed leaves an empty file
+    if not is_begun(path.parent, name):
         path.parent.mkdir(parents=True, exist_ok=True)
         return Store.create(path, meta, durability=how)
     store = Store.open(path, durability="batch" if how == "batch" else "full", takeover=takeover)
@@ -83,6 +83,12 @@ def open_store(
             what = f"another {key} ({', '.join(differ)})"
             raise InputError(f"{path} was made with {what}", hint="choose another out, or resume it as it was")
     return store
+
+
+def is_begun(out: str | Path | None, name: str = STORE) -> bool:
+    """Is there a store in the folder? A creation that was killed leaves an empty file."""
+    path = Path(out or "runs/latest") / name
+    return path.exists() and path.stat().st_size > 0
 
 
 def _is_plain(given: Any) -> bool:

@@ -19,6 +19,7 @@ from capra.scenario import Scenario
 from capra.targets import CommandTarget, SurrogateTarget
 from capra.tune import Result, Tuning
 from capra.validate import Validated, validate
+from capra.warmstart import KEPT
 
 __all__ = [
     "command_of",
@@ -101,6 +102,7 @@ def status_of(run: Path) -> dict[str, Any]:
         notes = store.notes
         under_way = len(store.open_leases())
         audits = [data["wrong"] for _, _, _, data in store.decisions("audit")]
+        earlier = store.decision(*KEPT)
     spent = notes.get("spent", {})
     incumbent = trajectory[-1].config if trajectory else None
     record = history.record(incumbent) if incumbent else None
@@ -117,6 +119,7 @@ def status_of(run: Path) -> dict[str, Any]:
         "cost": plain(record.mean) if record else None,
         "pairs": len(record.costs) if record else 0,
         "default_cost": plain(history.record(scenario.default).mean),
+        "warm_start": {key: len(earlier[key]) for key in ("incumbents", "cells")} if earlier else None,
         "audited_rejections": {"checked": len(audits), "wrong": sum(audits)} if audits else None,
         "command": command_of(scenario, incumbent) if incumbent else None,
         "repeats": Repeats.of(history).summary(),

@@ -10,7 +10,7 @@ import dataclasses
 import math
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from capra.breaker import ALIKE, CONTROL, Breaker
 from capra.budget import Meter
 from capra.errors import InputError, TargetError
-from capra.folder import STORE, Milestone, milestone, milestones, open_store, stored_scenario
+from capra.folder import STORE, Milestone, is_begun, milestone, milestones, open_store, stored_scenario
 from capra.keeper import Keeper
 from capra.repeats import REPEAT, Repeats
 from capra.runs import History, Outcome, Run, RunRequest, Status, Value
@@ -268,6 +268,7 @@ def tune(
     workers: int = 1,
     engine: str = "local",
     out: str | Path | None = None,
+    warm_start: str | Path | Sequence[str | Path] = (),
     overhead: str = "count",
     repeat: float | None = None,
     durability: Durability | None = None,
@@ -279,6 +280,8 @@ def tune(
 
     ``out`` is a folder for the store; a store that is there already is resumed, if it was made with the same scenario,
     strategy, seed and options. Without it a simulated tuning leaves nothing behind, and a real one writes to ``runs/``.
+    ``warm_start`` names earlier tunings of the same space (folders, stores, or files of runs or incumbents): their
+    incumbents are raced first, and models learn from their runs, which are copied to the store and no runs of this tuning.
     ``overhead="ignore"`` leaves our own computing time out of the budget. ``durability`` is "full" for real runs (every run
     is safe before the next step) and "batch" for simulated ones (a crash may cost the last second). ``repeat`` is the share
     of runs that repeat an earlier one, to see whether the machine still measures the same: 0.01 of real runs, none of
@@ -286,6 +289,7 @@ def tune(
     fails. ``watch`` is called whenever something happened. ``options`` go to the strategy (``slack``, ``capping``, …).
     """
     from capra.engines import make_engine  # `import capra` stays quick
+    from capra.warmstart import read_earlier, started_with
 
     if overhead not in ("count", "ignore"):
         raise InputError(f"overhead is 'count' or 'ignore', not {overhead!r}")
@@ -295,7 +299,12 @@ def tune(
     repeats = Repeats(scenario.cutoff, share)
     settings = {"strategy": strategy, "seed": seed, "workers": workers, "engine": engine, "overhead": overhead}
     settings |= {"repeat": share, "options": options}
-    make_strategy(strategy, Context(scenario, seed, options=options))  # a bad option is refused before there is a folder
+    places = [str(Path(place).resolve()) for place in ([warm_start] if isinstance(warm_start, str | Path) else warm_start)]
+    settings |= {"warm_start": places} if places else {}
+    earlier = (
+        None if is_begun(out) else read_earlier(places, scenario)
+    )  # like a bad option: refused before there is a folder
+    make_strategy(strategy, Context(scenario, seed, options=options))
     running = make_engine(scenario, engine, workers)
     try:
         with open_store(scenario, settings, out, durability=durability, takeover=takeover) as store:
@@ -307,7 +316,10 @@ def tune(
                 """In the middle of a strategy's thoughts, which cannot be repeated."""
                 keeper.write(lambda: store.decide(kind, key, data), insist=True)
 
-            context = Context(scenario, seed, store.decision, record, meter.overhead, options)
+            known = started_with(
+                store.decision, record, lambda: read_earlier(places, scenario) if earlier is None else earlier
+            )
+            context = Context(scenario, seed, store.decision, record, meter.overhead, options, known)
             tuning = Tuning(scenario, make_strategy(strategy, context), running, keeper, meter, repeats)
             tuning.replay()
             tuning.run(watch)

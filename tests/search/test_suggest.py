@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from capra.models import CensoredGP
 from capra.runs import History, Objective, Outcome, Run, RunRequest, Status
+from capra.search.earlier import Cell
 from capra.search.observations import Observations
 from capra.search.suggest import Suggester
 from capra.search.surrogates import MODELS, chosen_model
@@ -28,12 +31,13 @@ def history(n: int) -> History:
     return told
 
 
-def suggester(model: str) -> Suggester:
+def suggester(model: str, earlier: Sequence[Cell] = ()) -> Suggester:
     make, acquisition = chosen_model(model, None)
+    observations = Observations(SPACE, [None], earlier=earlier)
     return Suggester(
         SPACE,
-        Observations(SPACE, [None]),
-        np.empty((1, 0)),
+        observations,
+        np.empty((len(observations.instances), 0)),
         lambda types, seed: make(types, seed, 2.0),
         acquisition=acquisition,
         candidates=300,
@@ -53,3 +57,25 @@ def test_a_gaussian_process_is_shown_as_many_runs_as_it_takes(monkeypatch: pytes
     monkeypatch.setattr(CensoredGP, "largest", 40)
     monkeypatch.setattr("capra.models.gp.LARGEST", 40)
     assert len(suggester("gp").suggest(history(80), None, np.random.default_rng(1), count=3)) == 3
+
+
+def test_runs_of_an_earlier_tuning_teach_and_may_be_proposed() -> None:
+    """Two runs of our own say next to nothing; 80 on an instance that is ten times as hard say where to look."""
+    told = History(Objective(), KAPPA)
+    tried = list(history(80).configurations)[:2]
+    for order, config in enumerate(tried, start=1):
+        time = 0.1 + 5.0 * (float(config["x"]) - 0.2) ** 2
+        told.add(Run(RunRequest(config, None, 0, KAPPA), Outcome(Status.SUCCESS, time, KAPPA), "challenger 0", order))
+    cells = [(config, ("elsewhere", 0), 10.0 * cost, censored) for config, _, cost, censored in history(80).cells()]
+
+    def distance(earlier: Sequence[Cell]) -> float:
+        lists = [suggester("forest", earlier).suggest(told, tried[0], np.random.default_rng(k), count=10) for k in range(5)]
+        assert not {config for found in lists for config in found} & set(tried)
+        return float(np.median([abs(float(config["x"]) - 0.2) for found in lists for config in found]))
+
+    assert distance(cells) < 0.1 < distance([])
+    pool = suggester("forest", cells)
+    pool._pool = SPACE.encode(list(history(80).configurations))
+    best = pool.suggest(told, tried[0], np.random.default_rng(0), count=3)
+    assert set(best) <= set(history(80).configurations) - set(tried)
+    assert np.mean([abs(float(config["x"]) - 0.2) for config in best]) < 0.1

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from capra.errors import FormatError, InputError, did_you_mean
-from capra.runs import aslib, smac
+from capra.runs import aslib, smac, trajectory
 from capra.runs.configuration import Value
 from capra.runs.foreign import configuration, read_lines, replacing
 from capra.runs.outcome import Outcome, Run, Status
@@ -241,27 +241,11 @@ def _run_of_row(row: dict[str, str], order: int) -> Run:
     return run_from_json(data, order)
 
 
-# --- trajectory ---
-
-
-def _write_trajectory(store: Reader, file: TextIO) -> None:
-    for _, _, key, data in store.decisions("incumbent"):
-        line = {
-            "cpu_time": data["spent"],
-            "wallclock_time": data["wall"],
-            "evaluations": data["evaluations"],
-            "cost": data["cost"],
-            "incumbent": [f"{name}='{value}'" for name, value in data["config"].items()],
-            "origin": data.get("origin", key),
-        }
-        file.write(json.dumps(line) + "\n")
-
-
 KINDS: dict[str, tuple[Callable[..., None], Callable[[Path, float], Iterator[Run]] | None]] = {
     "jsonl": (_write_jsonl, _read_jsonl),
     "csv": (_write_csv, _read_csv),
     "smac": (smac.write, smac.read),
-    "trajectory": (_write_trajectory, None),
+    "trajectory": (trajectory.write, None),
     "aslib": (aslib.write_folder, aslib.read_folder),
 }
 """How each kind is written and read."""

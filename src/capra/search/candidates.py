@@ -24,17 +24,26 @@ STEPS = 30
 
 
 def best_candidates(
-    space: Space, score: Score, seen: Floats, rng: np.random.Generator, *, count: int, random: int
+    space: Space,
+    score: Score,
+    known: Floats,
+    rng: np.random.Generator,
+    *,
+    count: int,
+    random: int,
+    seen: Floats | None = None,
 ) -> Floats:
     """Up to ``count`` different configurations with the best scores, best first, none of them in ``seen``.
 
-    ``seen`` (m, d) holds what was evaluated already, the most promising first: local searches start there and from the best
-    of ``random`` random ones (Hutter, Hoos & Leyton-Brown 2011, §4.3).
+    ``known`` (m, d) holds what the model has learnt from, the most promising first: local searches start there and from the
+    best of ``random`` random ones (Hutter, Hoos & Leyton-Brown 2011, §4.3). ``seen`` are those of them that are not wanted
+    again: all, unless an earlier tuning made some of the runs.
     """
-    fresh = space.sample(random, rng)
+    seen = known if seen is None else seen
+    fresh = np.vstack([space.sample(random, rng), unseen(known, seen)])
     scores = score(fresh)
-    first = _best(scores, max(STARTS // 2, STARTS - len(seen)))
-    starts = np.vstack([seen[: STARTS // 2], fresh[first]])
+    first = _best(scores, max(STARTS // 2, STARTS - len(known)))
+    starts = np.vstack([known[: STARTS // 2], fresh[first]])
     found, values = local_search(space, score, starts, rng)
     rows = np.vstack([found, fresh])
     order = np.argsort(-np.concatenate([values, scores]), kind="stable")

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capra.runs import Configuration, History, Run, Status
+from capra.runs.history import Pair
+from capra.search.earlier import Cell
 from capra.space import Space
 
 __all__ = ["Observations"]
@@ -22,13 +24,23 @@ class Observations:
     """Cells of a history as growing arrays; ``update`` looks only at runs that are new."""
 
     def __init__(
-        self, space: Space, instances: Sequence[str | None], *, logarithm: bool = True, floor: float = 1e-4
+        self,
+        space: Space,
+        instances: Sequence[str | None],
+        *,
+        logarithm: bool = True,
+        floor: float = 1e-4,
+        earlier: Sequence[Cell] = (),
     ) -> None:
+        """``earlier`` are cells of other tunings: of these instances, or of others that come after them in number."""
         self._space = space
-        self._instances = {name: j for j, name in enumerate(instances)}
+        self.own = len(instances)
+        names = dict.fromkeys([*instances, *(instance for _, (instance, _), _, _ in earlier)])
+        self._instances = {name: j for j, name in enumerate(names)}
         self._logarithm, self._floor = logarithm, floor
         self.configs: list[Configuration] = []
         """Every configuration with a row, in order of appearance."""
+        self._tried: list[bool] = []
         self._row_of: dict[Configuration, int] = {}
         self._cell_of: dict[tuple[int, str | None, int], int] = {}
         self._codes: Floats = np.empty((0, len(space)))
@@ -38,6 +50,8 @@ class Observations:
         self._instance: list[int] = []
         self._y: list[float] = []
         self._censored: list[bool] = []
+        for config, pair, cost, censored in earlier:
+            self._put(self._row(config), pair, self._scaled(cost), censored)
 
     def update(self, history: History, until: int | None = None) -> None:
         """Take in the runs that came since the last time, or the first ``until`` of the history."""
@@ -51,16 +65,25 @@ class Observations:
             self._codes = np.vstack([self._codes, self._space.encode(missing)])
 
     def _take(self, run: Run, history: History) -> None:
-        """A complete outcome settles its cell; of censored ones the longest counts."""
         request = run.request
-        y, censored = self.value(run, history)
-        config = self._row_of.setdefault(request.config, len(self.configs))
-        if config == len(self.configs):
-            self.configs.append(request.config)
-        cell = self._cell_of.setdefault((config, request.instance, request.seed), len(self._y))
+        config = self._row(request.config)
+        self._tried[config] = True
+        self._put(config, (request.instance, request.seed), *self.value(run, history))
+
+    def _row(self, config: Configuration) -> int:
+        row = self._row_of.setdefault(config, len(self.configs))
+        if row == len(self.configs):
+            self.configs.append(config)
+            self._tried.append(False)
+        return row
+
+    def _put(self, config: int, pair: Pair, y: float, censored: bool) -> None:
+        """A complete outcome settles its cell; of censored ones the longest counts."""
+        instance, seed = pair
+        cell = self._cell_of.setdefault((config, instance, seed), len(self._y))
         if cell == len(self._y):
             self._config.append(config)
-            self._instance.append(self._instances[request.instance])
+            self._instance.append(self._instances[instance])
             self._y.append(y)
             self._censored.append(censored)
         elif self._censored[cell] and (not censored or y > self._y[cell]):
@@ -69,8 +92,20 @@ class Observations:
     def value(self, run: Run, history: History) -> tuple[float, bool]:
         """log10 cost (or quality) of a run as the model sees it, and whether it is only a lower bound."""
         cost = history.objective.cost(run.outcome, history.kappa_max)
-        y = math.log10(max(cost, self._floor)) if self._logarithm else cost
-        return y, history.objective.censored(run.outcome)
+        return self._scaled(cost), history.objective.censored(run.outcome)
+
+    def _scaled(self, cost: float) -> float:
+        return math.log10(max(cost, self._floor)) if self._logarithm else cost
+
+    @property
+    def instances(self) -> list[str | None]:
+        """All instances, those of other tunings last."""
+        return list(self._instances)
+
+    @property
+    def tried(self) -> Mask:
+        """Which of the configurations the history itself knows, (c,)."""
+        return np.array(self._tried, dtype=np.bool_)
 
     def column(self, instance: str | None) -> int:
         """The number of an instance."""

@@ -68,12 +68,13 @@ class Suggester:
         mean, _ = self._predict(model, codes, instances)
         best = float(mean[self.observations.index(incumbent)]) if incumbent else float(mean.min())
         score = self._score(model, instances, best, rng)
+        tried = codes[self.observations.tried]
         if self._pool is not None:
-            fresh = unseen(self._pool, codes)
+            fresh = unseen(self._pool, tried)
             rows = fresh[np.argsort(-score(fresh), kind="stable")[:count]] if len(fresh) else fresh
         else:
-            seen = codes[np.argsort(mean, kind="stable")]
-            rows = best_candidates(self.space, score, seen, rng, count=count, random=self._candidates)
+            known = codes[np.argsort(mean, kind="stable")]
+            rows = best_candidates(self.space, score, known, rng, count=count, random=self._candidates, seen=tried)
         return self.space.decode(rows)
 
     def learn(self, history: History, rng: np.random.Generator, until: int | None = None) -> tuple[Surrogate, Floats]:
@@ -110,8 +111,9 @@ class Suggester:
     def _fit(self, seed: int) -> tuple[Surrogate, Floats]:
         """The model of all cells (or of as many as it takes), and the rows of the instances that it was shown."""
         config, instance, y, censored = self.observations.arrays()
-        instances = self._instance_rows(config, instance, y)
-        X = np.hstack([self.observations.codes[config], instances[instance]])
+        rows = self._instance_rows(config, instance, y)
+        instances = rows[: self.observations.own]  # those of other tunings only teach
+        X = np.hstack([self.observations.codes[config], rows[instance]])
         types = np.concatenate([self.space.types, np.zeros(instances.shape[1], dtype=np.intp)]).astype(np.int64)
         model = self._make_model(types, seed)
         most = getattr(model, "largest", len(y))  # a Gaussian process takes only so many

@@ -13,6 +13,7 @@ from capra.errors import InputError
 from capra.runs import Configuration, Run, RunRequest
 from capra.runs.history import History
 from capra.scenario import Scenario
+from capra.search.earlier import Earlier
 
 __all__ = ["Context", "Strategy", "checked"]
 
@@ -58,6 +59,15 @@ class Context:
     clock: Callable[[], float] = lambda: 0.0
     """Our own CPU seconds where they count against the budget; always 0 where they do not."""
     options: dict[str, Any] = field(default_factory=dict)
+    earlier: Earlier = field(default_factory=Earlier)
+    """What earlier tunings found."""
+
+    @property
+    def first(self) -> list[Configuration]:
+        """Challengers to begin with: incumbents of earlier tunings, as far as a pool has them, then the scenario's own."""
+        pool, begun = self.scenario.configurations, self.scenario.default
+        earlier = [config for config in self.earlier.incumbents if config != begun and (not pool or config in pool)]
+        return [*earlier, *(config for config in self.scenario.initial if config not in earlier)]
 
     def rng(self, *decision: int) -> np.random.Generator:
         """The random numbers of one decision: the same for the same seed, whatever was drawn elsewhere."""

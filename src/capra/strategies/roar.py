@@ -18,20 +18,20 @@ BLOCK = 64
 
 
 class RandomProposer:
-    """The scenario's initial configurations, then random ones: of the space, or of the pool, one lap after another."""
+    """The context's first configurations, then random ones: of the space, or of the pool, one lap after another."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._first = context.first
         self._blocks: dict[int, list[Configuration]] = {}
         self._laps: dict[int, list[int]] = {}
 
     def propose(
         self, number: int, history: History, busy: set[Configuration], incumbent: Configuration | None
     ) -> Configuration | None:
-        initial = self._context.scenario.initial
-        if number < len(initial):
-            return initial[number] if initial[number] not in busy else self._random(number, history, busy)
-        return self._random(number - len(initial), history, busy)
+        if number < len(self._first):
+            return self._first[number] if self._first[number] not in busy else self._random(number, history, busy)
+        return self._random(number - len(self._first), history, busy)
 
     def _random(self, number: int, history: History, busy: set[Configuration]) -> Configuration | None:
         if self._context.scenario.configurations:

@@ -92,9 +92,9 @@ class ModelProposer:
     def _initial_design(self) -> list[Configuration]:
         scenario = self._context.scenario
         if scenario.configurations:
-            return list(scenario.initial)
+            return self._context.first
         rows = initial_design(scenario.space, self._plan.design, self._plan.initial, self._context.rng(_DESIGN))
-        return [*scenario.initial, *scenario.space.decode(rows)]
+        return [*self._context.first, *scenario.space.decode(rows)]
 
     def _is_due(self, number: int, history: History) -> bool:
         """Challengers since the last fit, and enough target time to pay for all fits so far and one more."""
@@ -118,11 +118,12 @@ class ModelProposer:
 
 
 def _features(context: Context, instances: Sequence[str | None]) -> Floats:
-    """What is known of the instances beforehand, (m, f ≤ 7)."""
-    rows = context.scenario.features.rows
-    if not all(name in rows for name in instances):
+    """What is known of the instances beforehand, (m, f ≤ 7); an instance of an earlier tuning may have gaps."""
+    known = context.scenario.features
+    if not all(instance.name in known.rows for instance in context.scenario.instances) or not known.rows:
         return np.empty((len(instances), 0))
-    return reduced_features(np.array([rows[str(name)] for name in instances], dtype=np.float64))
+    gaps = (math.nan,) * len(known.names)
+    return reduced_features(np.array([known.rows.get(str(name), gaps) for name in instances], dtype=np.float64))
 
 
 def smac(
@@ -144,10 +145,11 @@ def smac(
     instances: list[str | None] = [instance.name for instance in scenario.instances] or [None]
     logarithm = scenario.objective.kind == "runtime"
     upper = math.log10(scenario.objective.penalty * scenario.cutoff) if logarithm else None
+    observations = Observations(scenario.space, instances, logarithm=logarithm, earlier=context.earlier.cells)
     suggester = Suggester(
         scenario.space,
-        Observations(scenario.space, instances, logarithm=logarithm),
-        _features(context, instances),
+        observations,
+        _features(context, observations.instances),
         lambda types, seed: make(types, seed, upper),
         acquisition=used,
         candidates=checked("candidates", candidates, 1, whole=True),
