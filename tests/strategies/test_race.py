@@ -19,7 +19,7 @@ from capra.space import Categorical, Space
 from capra.strategies.base import Context
 from capra.strategies.capping import next_cutoff
 from capra.strategies.pairs import PairOrder, some, splitmix
-from capra.strategies.race import Race
+from capra.strategies.race import Busy, Race
 from tests.strategies.conformance import drive, make, scenario
 
 KAPPA = 300.0
@@ -31,9 +31,7 @@ class Given:
     def __init__(self, *configs: Configuration) -> None:
         self.configs = configs
 
-    def propose(
-        self, number: int, history: History, busy: set[Configuration], incumbent: Configuration | None
-    ) -> Configuration | None:
+    def propose(self, number: int, history: History, busy: Busy, incumbent: Configuration | None) -> Configuration | None:
         return self.configs[number] if number < len(self.configs) else None
 
 

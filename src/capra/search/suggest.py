@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -18,9 +18,13 @@ from capra.search.information import Belief, informed
 from capra.search.observations import Observations
 from capra.space import Space
 
-__all__ = ["Suggester"]
+__all__ = ["Pending", "Suggester"]
 
 Floats = NDArray[np.float64]
+Pending = tuple[Configuration, str | None]
+"""A configuration, and the instance on which it is running."""
+BELIEVED = 0.01
+"""Runs under way count if they are more than this share of those that are known."""
 BLOCK = 100_000
 """Rows of configurations with instances that a model is asked about at a time."""
 
@@ -60,13 +64,24 @@ class Suggester:
         """The last model, and the rows of the instances that it was shown."""
 
     def suggest(
-        self, history: History, incumbent: Configuration | None, rng: np.random.Generator, *, count: int
+        self,
+        history: History,
+        incumbent: Configuration | None,
+        rng: np.random.Generator,
+        *,
+        count: int,
+        pending: Sequence[Pending] = (),
     ) -> list[Configuration]:
-        """Up to ``count`` configurations that were not run yet."""
+        """Up to ``count`` configurations that were not run yet; ``pending`` runs are under way."""
         model, instances = self.learn(history, rng)
+        under_way = len(pending) > BELIEVED * len(self.observations)
+        if under_way:
+            model, instances = self._fit(int(rng.integers(2**31)), self._believed(model, instances, pending))
         codes = self.observations.codes
         mean, _ = self._predict(model, codes, instances)
         best = float(mean[self.observations.index(incumbent)]) if incumbent else float(mean.min())
+        if under_way:  # to improve on the incumbent is no longer enough
+            best = min(best, float(self._predict(model, self._codes(pending), instances)[0].min()))
         score = self._score(model, instances, best, rng)
         tried = codes[self.observations.tried]
         if self._pool is not None:
@@ -108,12 +123,26 @@ class Suggester:
             return False
         return (request.instance, request.seed) != pair
 
-    def _fit(self, seed: int) -> tuple[Surrogate, Floats]:
+    def _believed(self, model: Surrogate, instances: Floats, pending: Sequence[Pending]) -> tuple[Floats, Floats]:
+        """Runs under way as if each went as the model expects (Ginsbourger et al. 2010, "Kriging believer").
+
+        Where workers are at work already there is less to be learnt: a hundred of them spread.
+        """
+        X = np.hstack([self._codes(pending), instances[[self.observations.column(instance) for _, instance in pending]]])
+        return X, model.predict(X)[0]
+
+    def _codes(self, pending: Sequence[Pending]) -> Floats:
+        return self.space.encode([config for config, _ in pending])
+
+    def _fit(self, seed: int, believed: tuple[Floats, Floats] | None = None) -> tuple[Surrogate, Floats]:
         """The model of all cells (or of as many as it takes), and the rows of the instances that it was shown."""
         config, instance, y, censored = self.observations.arrays()
         rows = self._instance_rows(config, instance, y)
         instances = rows[: self.observations.own]  # those of other tunings only teach
         X = np.hstack([self.observations.codes[config], rows[instance]])
+        if believed is not None:
+            X, y = np.vstack([X, believed[0]]), np.concatenate([y, believed[1]])
+            censored = np.append(censored, np.zeros(len(believed[1]), dtype=np.bool_))
         types = np.concatenate([self.space.types, np.zeros(instances.shape[1], dtype=np.intp)]).astype(np.int64)
         model = self._make_model(types, seed)
         most = getattr(model, "largest", len(y))  # a Gaussian process takes only so many

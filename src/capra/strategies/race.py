@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -23,17 +23,17 @@ from capra.strategies.base import Context, checked
 from capra.strategies.capping import Believer, Duel, chosen_capping
 from capra.strategies.pairs import PairOrder, some
 
-__all__ = ["Proposer", "Race"]
+__all__ = ["Busy", "Proposer", "Race"]
 
+Busy = Mapping[Configuration, Iterable[Pair]]
+"""The configurations in the race, and the pairs that each is running."""
 _NUMBER = re.compile(r"challenger (\d+)")
 
 
 class Proposer(Protocol):
     """Where challengers come from."""
 
-    def propose(
-        self, number: int, history: History, busy: set[Configuration], incumbent: Configuration | None
-    ) -> Configuration | None:
+    def propose(self, number: int, history: History, busy: Busy, incumbent: Configuration | None) -> Configuration | None:
         """Challenger ``number`` (from 0), not one of ``busy``; None when there is nothing left to try."""
 
 
@@ -197,7 +197,7 @@ class Race:
         return request
 
     def _start_challenger(self) -> bool:
-        busy = {*self._racing, self._reference}
+        busy = {config: self._pending.get(config, ()) for config in (*self._racing, self._reference)}
         config = self.proposer.propose(self.started, self.history, busy, self.incumbent)
         if config is None:
             return False

@@ -7,7 +7,7 @@ from typing import Any
 from capra.runs import Configuration
 from capra.runs.history import History
 from capra.strategies.base import Context
-from capra.strategies.race import Race
+from capra.strategies.race import Busy, Race
 
 __all__ = ["RandomProposer", "roar"]
 
@@ -26,14 +26,12 @@ class RandomProposer:
         self._blocks: dict[int, list[Configuration]] = {}
         self._laps: dict[int, list[int]] = {}
 
-    def propose(
-        self, number: int, history: History, busy: set[Configuration], incumbent: Configuration | None
-    ) -> Configuration | None:
+    def propose(self, number: int, history: History, busy: Busy, incumbent: Configuration | None) -> Configuration | None:
         if number < len(self._first):
             return self._first[number] if self._first[number] not in busy else self._random(number, history, busy)
         return self._random(number - len(self._first), history, busy)
 
-    def _random(self, number: int, history: History, busy: set[Configuration]) -> Configuration | None:
+    def _random(self, number: int, history: History, busy: Busy) -> Configuration | None:
         if self._context.scenario.configurations:
             return self._of_pool(number, history, busy)
         block = self._block(number // BLOCK)
@@ -51,7 +49,7 @@ class RandomProposer:
             self._blocks = {index: space.decode(space.sample(BLOCK, self._context.rng(_SAMPLES, index)))}
         return self._blocks[index]
 
-    def _of_pool(self, number: int, history: History, busy: set[Configuration]) -> Configuration | None:
+    def _of_pool(self, number: int, history: History, busy: Busy) -> Configuration | None:
         """Lap after lap over the pool: a configuration that was rejected may be raced again with what is known now."""
         pool = self._context.scenario.configurations
         lap, position = divmod(number, len(pool))

@@ -24,7 +24,7 @@ from capra.search.suggest import Suggester
 from capra.search.surrogates import chosen_model
 from capra.space.design import initial_design
 from capra.strategies.base import Context, checked
-from capra.strategies.race import Race
+from capra.strategies.race import Busy, Race
 from capra.strategies.roar import RandomProposer
 
 __all__ = ["ModelProposer", "smac"]
@@ -33,7 +33,10 @@ _DESIGN, _FITS, _COINS = 6, 7, 8
 """Streams of random numbers (see Context.rng)."""
 Floats = NDArray[np.float64]
 LIST = 20
-"""Suggestions that are kept of one fit."""
+"""Suggestions that are kept of one fit, at least."""
+GROWTH = 0.01
+"""The runs must be so many more than at the last fit: then all fits together take no longer than a hundred of the last one,
+whatever a second of ours costs."""
 
 
 @dataclass(frozen=True)
@@ -69,15 +72,13 @@ class ModelProposer:
         while (stored := context.recall("fit", str(self._fits))) is not None:
             self._remember(stored)
 
-    def propose(
-        self, number: int, history: History, busy: set[Configuration], incumbent: Configuration | None
-    ) -> Configuration | None:
+    def propose(self, number: int, history: History, busy: Busy, incumbent: Configuration | None) -> Configuration | None:
         if number < len(self._design) and self._design[number] not in busy:
             return self._design[number]
         if incumbent is None or self._context.rng(_COINS, number).random() < self._plan.random:
             return self._random.propose(number, history, busy, incumbent)
         if self._is_due(number, history):
-            self._refit(number, history, incumbent)
+            self._refit(number, history, busy, incumbent)
         for config in self._list:
             if config not in busy and not history.record(config).known:
                 return config
@@ -97,13 +98,16 @@ class ModelProposer:
         return [*self._context.first, *scenario.space.decode(rows)]
 
     def _is_due(self, number: int, history: History) -> bool:
-        """Challengers since the last fit, and enough target time to pay for all fits so far and one more."""
-        affordable = self._total_seconds + self._last_seconds <= self._plan.fit_share * history.spent
-        return number >= self._last_number + self._plan.refit and affordable
+        """Challengers and runs since the last fit, and enough target time to pay for all fits so far and one more."""
+        if number < self._last_number + self._plan.refit or len(history) < (1.0 + GROWTH) * self._known:
+            return False
+        return self._total_seconds + self._last_seconds <= self._plan.fit_share * history.spent
 
-    def _refit(self, number: int, history: History, incumbent: Configuration) -> None:
+    def _refit(self, number: int, history: History, busy: Busy, incumbent: Configuration) -> None:
         began, known = self._context.clock(), len(history) - history.statuses[Status.LOST]  # a replay sees no lost runs
-        found = self._suggester.suggest(history, incumbent, self._context.rng(_FITS, self._fits), count=LIST)
+        pending = [(config, instance) for config, pairs in busy.items() for instance, _ in pairs]
+        rng, count = self._context.rng(_FITS, self._fits), max(LIST, 2 * len(busy))
+        found = self._suggester.suggest(history, incumbent, rng, count=count, pending=pending)
         seconds = self._context.clock() - began
         decision = {"number": number, "seconds": seconds, "known": known, "configs": [dict(config) for config in found]}
         self._context.record("fit", str(self._fits), decision)
