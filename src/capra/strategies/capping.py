@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Believer", "Capping", "Duel", "chosen_capping", "next_cutoff"]
 
+TRIAL = 0.1
+"""Share of κ_max that a run gets at first where the incumbent has failed."""
 HOPELESS = 0.05
 """A challenger whose run was stopped early is rejected when its chance to be better is below this."""
 
@@ -44,6 +46,11 @@ class Duel:
         """How long the challenger is known to take at least."""
         return self.history.record(self.challenger).bounds.get(self.pair, 0.0)
 
+    @property
+    def failed(self) -> bool:
+        """Did the incumbent not finish? Then the challenger cannot lose by this pair."""
+        return self.history.record(self.incumbent).costs.get(self.pair, 0.0) > self.history.kappa_max
+
 
 class Capping(Protocol):
     """A rule of capping. Whatever it chooses, a challenger that has passed ``most`` has lost."""
@@ -58,7 +65,10 @@ class Capping(Protocol):
         """The cutoff of the next run: at most ``most``, and more than the pair is known to take."""
 
     def rejects(self, duel: Duel, order: int) -> bool:
-        """Is the challenger given up, whose run number ``order`` was capped below what it may take?"""
+        """Is the challenger given up, whose run number ``order`` was capped below what it may take?
+
+        Otherwise the pair is put off until it has passed all others.
+        """
 
 
 class Uncapped:
@@ -80,7 +90,14 @@ class Uncapped:
 
 
 class Slack(Uncapped):
-    """Adaptive capping: a run may take what is left of ξ times the incumbent's cost."""
+    """Adaptive capping: a run may take what is left of ξ times the incumbent's cost.
+
+    Where the incumbent has failed that is no bound at all: a challenger would get κ_max to no purpose but a tie, and such
+    runs would take most of the time. They get a trial first, because solving the pair quickly is worth so much, and are put
+    off if it fails.
+    """
+
+    final = False
 
     def __init__(self, kappa_max: float, slack: float) -> None:
         super().__init__(kappa_max)
@@ -88,6 +105,12 @@ class Slack(Uncapped):
 
     def most(self, incumbent_total: float, spent: float) -> float:
         return next_cutoff(incumbent_total, spent, self._slack, self._kappa_max)
+
+    def cutoff(self, duel: Duel, most: float) -> float:
+        return min(most, TRIAL * self._kappa_max) if duel.failed and not duel.lower else most
+
+    def rejects(self, duel: Duel, order: int) -> bool:
+        return False
 
 
 class Believer(Protocol):
@@ -101,11 +124,8 @@ class Informed(Slack):
     """Within the adaptive bound, the cutoff that tells most about who is better per expected second.
 
     A run that is stopped earlier than the bound decides nothing by itself: if the challenger's chance to be better has
-    become small it is given up, otherwise the run is made again with a larger cutoff. Verdicts are stored as decisions, so
-    that a replay needs no model.
+    become small it is given up. Verdicts are stored as decisions, so that a replay needs no model.
     """
-
-    final = False
 
     def __init__(self, kappa_max: float, slack: float, context: Context, believer: Believer) -> None:
         super().__init__(kappa_max, slack)
@@ -115,8 +135,8 @@ class Informed(Slack):
     def cutoff(self, duel: Duel, most: float) -> float:
         from capra.search.information import telling_cutoff  # scipy takes its time to load
 
-        belief = self._belief(duel)
-        return most if belief is None else telling_cutoff(belief, most, duel.lower, hopeless=HOPELESS)
+        belief, upper = self._belief(duel), super().cutoff(duel, most)
+        return upper if belief is None else telling_cutoff(belief, upper, duel.lower, hopeless=HOPELESS)
 
     def rejects(self, duel: Duel, order: int) -> bool:
         from capra.search.information import chance

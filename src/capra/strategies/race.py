@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import OrderedDict
+from collections import ChainMap, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -214,7 +214,8 @@ class Race:
         challenger, costs = self._racing[config], self.history.record(config).costs
         common = self._common_pairs()
         finished = self._shared_pairs(costs)
-        fresh = some(common, self.batch(len(finished)), int(config.id, 16), costs)
+        size, seed, later = self.batch(len(finished)), int(config.id, 16), self._put_off(config)
+        fresh = some(common, size, seed, ChainMap(costs, later)) or some(common, size, seed, costs)
         challenger.compared, challenger.left, challenger.asked = finished + fresh, set(fresh), len(finished)
         challenger.spent, challenger.bound = sum(costs[pair] for pair in finished), math.inf
         self._queue.pop(config, None)
@@ -222,6 +223,11 @@ class Race:
             self._queue[config] = challenger
         else:
             self._judge(config)
+
+    def _put_off(self, config: Configuration) -> dict[Pair, float]:
+        """Pairs on which the challenger was stopped although it had not lost: where the incumbent has failed."""
+        bounds = self.history.record(config).bounds
+        return {pair: bound for pair, bound in bounds.items() if self._duel(config, pair).failed} if bounds else {}
 
     def _common_pairs(self) -> list[Pair]:
         """What challengers are compared on: the incumbent's complete pairs; its first ones while it has none."""
@@ -306,7 +312,7 @@ class Race:
     def _challenger_told(self, config: Configuration, challenger: _Challenger, pair: Pair, run: Run) -> None:
         capped, wrong = run.outcome.status is Status.CAPPED, self.history.record(config).wrong
         is_over = wrong or (capped and self._lost_by(config, challenger, pair, run))
-        if run.outcome.status is Status.LOST or (capped and not is_over):  # to be run again
+        if run.outcome.status is Status.LOST:  # to be run again
             challenger.asked = 0
             self._queue[config] = challenger
             return
@@ -315,12 +321,22 @@ class Race:
             if self.incumbent is not None and not wrong:
                 self.audit.consider(challenger.number, config, self.incumbent, self.history)
             return
-        if pair in challenger.left:
+        if capped:
+            self._skip(config, challenger, pair)
+        elif pair in challenger.left:
             challenger.left.discard(pair)
             challenger.spent += self.history.record(config).costs[pair]
         self._may_tighten(config)
         if not challenger.left:
             self._judge(config)
+
+    def _skip(self, config: Configuration, challenger: _Challenger, pair: Pair) -> None:
+        """Compare without a pair, for now."""
+        challenger.left.discard(pair)
+        challenger.compared = [other for other in challenger.compared if other != pair]
+        challenger.bound, challenger.asked = math.inf, 0
+        if challenger.left:
+            self._queue[config] = challenger
 
     def _lost_by(self, config: Configuration, challenger: _Challenger, pair: Pair, run: Run) -> bool:
         """Is a capped run the end? It is beyond the adaptive bound; below that the rule of capping says."""
