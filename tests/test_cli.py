@@ -283,6 +283,19 @@ def test_tune_status_resume_and_validate(tuned: Path) -> None:
     assert any(line.startswith("default   ") and set("●◉") & set(line) for line in curve.splitlines())
 
 
+def test_a_tuning_in_words(tuned: Path) -> None:
+    words = dict(line.split("  ", 1) for line in capra("status", tuned).stdout.splitlines())
+    assert words["runs"].startswith("40 (")
+    assert "the budget is 40 runs" in words["spent"]
+    assert "times as fast as the default on the" in words["incumbent"]
+    assert "{" not in words["command"]
+    assert words["command"].endswith("x fast INSTANCE")
+    incumbent, default = (json.loads(capra("show", tuned, name, "--json").stdout) for name in ("incumbent", "default"))
+    assert (incumbent["config"]["mode"], default["config"]["mode"]) == ("fast", "slow")
+    shown = capra("show", tuned, "default").stdout.splitlines()
+    assert sum(line.startswith("SUCCESS  ") for line in shown) == len(default["runs"])
+
+
 def test_options_of_the_strategy(tuned: Path) -> None:
     scenario = tuned.parent / "scenario.toml"
     done = capra("tune", scenario, "--out", tuned.parent / "audited", "--set", "audit=1.0", "--set", "max_runs=5", "--json")

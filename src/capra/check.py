@@ -96,7 +96,8 @@ def _links(scenario: Scenario) -> list[str]:
 
 def _time(scenario: Scenario) -> Iterator[Finding]:
     budget = scenario.budget
-    yield Finding("ok", "objective", f"{scenario.objective}, unit {scenario.unit}, cutoff {scenario.cutoff:g}")
+    name = {"cpu": "s of CPU time", "wall": "s"}.get(scenario.unit, scenario.unit)
+    yield Finding("ok", "objective", f"{scenario.objective}, cutoff {scenario.cutoff:g} {name}")
     if math.isinf(min(budget.cpu, budget.wall, budget.runs)):
         yield Finding("warning", "budget", "no budget is set: `capra tune` needs one")
     elif math.isfinite(scenario.cutoff) and budget.cpu / scenario.cutoff < FEW_RUNS:
@@ -104,11 +105,16 @@ def _time(scenario: Scenario) -> Iterator[Finding]:
         text = f"pays for {runs:.0f} runs of full length; with luck most are shorter, but a smaller cutoff would help"
         yield Finding("warning", "budget", text)
     else:
-        parts = [f"{name} {value:g}" for name, value in _set(budget.cpu, budget.wall, budget.runs)]
-        yield Finding("ok", "budget", ", ".join(parts))
+        yield Finding("ok", "budget", ", ".join(_limits(scenario)))
     if scenario.memory is None and not callable(scenario.target):
         yield Finding("warning", "memory", "no memory limit is set: one hungry configuration can stop this machine")
 
 
-def _set(cpu: float, wall: float, runs: float) -> list[tuple[str, float]]:
-    return [(name, value) for name, value in (("cpu", cpu), ("wall", wall), ("runs", runs)) if not math.isinf(value)]
+def _limits(scenario: Scenario) -> Iterator[str]:
+    budget, seconds = scenario.budget, scenario.unit in ("cpu", "wall")
+    if math.isfinite(budget.cpu):
+        yield f"{budget.cpu:g} {'s of target time' if seconds else scenario.unit}"
+    if math.isfinite(budget.wall):
+        yield f"{budget.wall:g} s on the clock"
+    if math.isfinite(budget.runs):
+        yield f"{budget.runs:g} runs"

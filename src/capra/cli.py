@@ -44,6 +44,8 @@ from capra.rehearse import Rehearsed, findings_of, rehearse
 from capra.repeats import Repeats
 from capra.report.console import LiveConsole
 from capra.report.curve import overtuning_curve
+from capra.report.rows import Rows, configuration_rows, status_rows
+from capra.report.words import amount, count, standing
 from capra.runs import Configuration
 from capra.runs.exchange import export_store
 from capra.scenario import Scenario
@@ -219,9 +221,8 @@ def _rehearse(scenario: Scenario, workers: int, warned: Callable[[str], None], *
     def told(run: Rehearsed) -> None:
         if not quiet:
             outcome = run.outcome
-            measured = (
-                f"{outcome.time:.3g} {scenario.unit} of {outcome.cutoff:.3g}, {(outcome.memory or 0) / 1024**2:.0f} MB"
-            )
+            times = f"{outcome.time:.3g} of {amount(outcome.cutoff, scenario.unit)}"
+            measured = f"{times}, {(outcome.memory or 0) / 1024**2:.0f} MB"
             parts = [f"[bold]{outcome.status}[/]", run.purpose, escape(run.request.instance or "–"), measured]
             _say("  ".join([*parts, *([escape(outcome.reason)] if outcome.reason else [])]))
             _say(f"    [dim]{escape(run.command)}[/]")
@@ -245,19 +246,23 @@ def _run(run: Rehearsed) -> dict[str, Any]:
 def show(
     what: Annotated[Path, typer.Argument(help="A scenario, or the folder of a tuning.", metavar="SCENARIO|RUN")],
     config: Annotated[
-        str | None, typer.Argument(help="With RUN: a configuration, by the beginning of its id, or 'default'.")
+        str | None, typer.Argument(help="With RUN: a configuration: 'default', 'incumbent', or the beginning of an id.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the resolved scenario; or one configuration of a tuning with all its runs."""
     if config is not None:
-        document = configuration_of(what, config)
+        _print_document(configuration_of(what, config), configuration_rows, as_json)
     else:
-        document = (load_scenario(what) if what.is_dir() else Scenario.load(what)).to_dict()
+        scenario = load_scenario(what) if what.is_dir() else Scenario.load(what)
+        _print_document(scenario.to_dict(), lambda found: [(k, _short(k, v)) for k, v in found.items()], as_json)
+
+
+def _print_document(document: dict[str, Any], rows_of: Callable[[dict[str, Any]], Rows], as_json: bool) -> None:
     if as_json:
         _print_json(document)
-        return
-    _print_rows([(f"[bold]{key}[/]", escape(_short(key, value))) for key, value in document.items()])
+    else:
+        _print_rows([(f"[bold]{name}[/]", escape(text)) for name, text in rows_of(document)])
 
 
 def _short(key: str, value: Any) -> str:
@@ -381,8 +386,8 @@ def _print_result(scenario: Scenario, result: Result, as_json: bool) -> None:
     if as_json:
         _print_json(summary_of(result) | {"command": command})
         return
-    pairs = len(result.history.record(Configuration(result.incumbent)).costs)
-    _say(f"cost {result.cost:.4g} on {pairs} pairs; the default's {result.default_cost:.4g}; {len(result.history)} runs")
+    found = standing(result.history, Configuration(result.incumbent), scenario.default)
+    _say(f"incumbent {found}; {count(len(result.history), 'run')}")
     if (repeats := Repeats.of(result.history)).made:
         _say(str(repeats))
     _say(f"[bold]{escape(command)}[/]")
@@ -392,11 +397,7 @@ def _print_result(scenario: Scenario, result: Result, as_json: bool) -> None:
 @app.command()
 def status(run: RunFolder, as_json: AsJson = False) -> None:
     """Where a tuning stands, running or not."""
-    document = status_of(run)
-    if as_json:
-        _print_json(document)
-    else:
-        _print_rows([(f"[bold]{key}[/]", escape(_short(key, value))) for key, value in document.items()])
+    _print_document(status_of(run), status_rows, as_json)
 
 
 @app.command()

@@ -13,10 +13,12 @@ from capra.errors import InputError
 from capra.folder import STORE, Milestone, milestones, stored_scenario
 from capra.formats.plain import plain
 from capra.repeats import Repeats
-from capra.runs import Configuration, History, Run, RunRequest, Value
+from capra.report.words import speed_up_of, standing
+from capra.runs import Configuration, History, Run, Value
 from capra.runs.store import Store
 from capra.scenario import Scenario
-from capra.targets import CommandTarget, SurrogateTarget
+from capra.targets import SurrogateTarget
+from capra.targets.dialects import Call, make_dialect
 from capra.tune import Result, Tuning
 from capra.validate import Validated, validate
 from capra.warmstart import KEPT
@@ -63,16 +65,11 @@ def load_history(run: Path, scenario: Scenario) -> tuple[History, list[Milestone
 
 
 def command_of(scenario: Scenario, config: Mapping[str, Value]) -> str:
-    """The configuration as a command line to copy; instance and seed are left for the user to fill in."""
+    """The configuration as a command line to copy; INSTANCE is left for the user to fill in, and the seed is 1."""
     if not isinstance(scenario.target, tuple):
         return json.dumps(dict(config))
-    if scenario.dialect == "native":
-        tokens = scenario.renderer.tokens(config)
-        words = [token for word in scenario.target for token in (tokens if word == "{params}" else [word])]
-        return shlex.join(words).replace("'{instance}'", "INSTANCE").replace("{instance}", "INSTANCE").replace("{seed}", "1")
-    first = scenario.instances[0].name if scenario.instances else None
-    request = RunRequest(Configuration(config), first, 1, scenario.cutoff)
-    return shlex.join(CommandTarget(scenario).argv(request))
+    call = Call(scenario.target, Configuration(config), "INSTANCE", "", seed=1, cutoff=scenario.cutoff)
+    return shlex.join(make_dialect(scenario.dialect, scenario.renderer, scenario.output).argv(call))
 
 
 def summary_of(result: Result) -> dict[str, Any]:
@@ -106,6 +103,7 @@ def status_of(run: Path) -> dict[str, Any]:
     spent = notes.get("spent", {})
     incumbent = trajectory[-1].config if trajectory else None
     record = history.record(incumbent) if incumbent else None
+    shared, ratio = speed_up_of(history, incumbent, scenario.default) if incumbent else (0, None)
     return {
         "name": scenario.name,
         "runs": len(history),
@@ -114,12 +112,17 @@ def status_of(run: Path) -> dict[str, Any]:
         "target_time": history.spent,
         "own_time": spent.get("own", 0.0),
         "wall": spent.get("wall", 0.0),
+        "unit": scenario.unit,
         "budget": plain(scenario.budget),
+        "id": incumbent.id if incumbent else None,
         "incumbent": dict(incumbent) if incumbent else None,
+        "standing": standing(history, incumbent, scenario.default) if incumbent else None,
         "cost": plain(record.mean) if record else None,
         "pairs": len(record.costs) if record else 0,
         "default_cost": plain(history.record(scenario.default).mean),
         "warm_start": {key: len(earlier[key]) for key in ("incumbents", "cells")} if earlier else None,
+        "shared_pairs": shared,
+        "speed_up": ratio,
         "audited_rejections": {"checked": len(audits), "wrong": sum(audits)} if audits else None,
         "command": command_of(scenario, incumbent) if incumbent else None,
         "repeats": Repeats.of(history).summary(),
@@ -128,13 +131,15 @@ def status_of(run: Path) -> dict[str, Any]:
 
 
 def configuration_of(run: Path, prefix: str) -> dict[str, Any]:
-    """One configuration of a tuning: by the beginning of its id, or "default"."""
+    """One configuration of a tuning: by the beginning of its id, "default" or "incumbent"."""
     scenario = load_scenario(run)
-    history, _ = load_history(run, scenario)
-    config = scenario.default if prefix == "default" else _by_id(history, prefix)
+    history, trajectory = load_history(run, scenario)
+    named = {"default": scenario.default, "incumbent": trajectory[-1].config if trajectory else None}
+    config = named.get(prefix) or _by_id(history, prefix)
     record = history.record(config)
     return {
         "id": config.id,
+        "unit": scenario.unit,
         "config": dict(config),
         "command": command_of(scenario, config),
         "cost": plain(record.mean),

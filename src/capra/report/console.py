@@ -16,6 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from capra.report.words import amount, clock, standing
 from capra.runs import Status
 from capra.tune import Tuning, words_of
 
@@ -35,7 +36,8 @@ class LiveConsole:
         self.console = console or Console(file=sys.stderr)
         self._live = Live(console=self.console, refresh_per_second=4, transient=True) if self.console.is_terminal else None
         self._events: deque[str] = deque(maxlen=EVENTS)
-        self._milestones = 0
+        self._milestones: int | None = None
+        """How many incumbents were told of; None before the first look."""
         self._last = 0.0
         self._warnings: dict[str, str] = {}
         """What was warned of, by its words: the figures change all the time."""
@@ -53,12 +55,7 @@ class LiveConsole:
 
     def watch(self, tuning: Tuning) -> None:
         """Something happened."""
-        for milestone in tuning.trajectory[self._milestones :]:
-            event = f"{_clock(milestone.wall)}  new incumbent {milestone.config.id[:6]}, cost {milestone.cost:.4g}"
-            self._events.append(event)
-            if not self._live:
-                self.console.print(event, highlight=False)
-        self._milestones = len(tuning.trajectory)
+        self._tell_incumbents(tuning)
         for text in tuning.warnings():
             if not self._live and words_of(text) not in self._warnings:
                 self._warn(text)
@@ -70,6 +67,15 @@ class LiveConsole:
                 self._live.update(self._picture(tuning))
             else:
                 self.console.print(_line(tuning), highlight=False, soft_wrap=True)
+
+    def _tell_incumbents(self, tuning: Tuning) -> None:
+        """Those of an earlier session are news to nobody, but belong in the picture."""
+        for milestone in tuning.trajectory[self._milestones or 0 :]:
+            event = f"{clock(milestone.wall)}  new incumbent {milestone.config.id[:6]}, cost {milestone.cost:.4g}"
+            self._events.append(event)
+            if not self._live and self._milestones is not None:
+                self.console.print(event, highlight=False)
+        self._milestones = len(tuning.trajectory)
 
     def _warn(self, text: str) -> None:
         self.console.print(Text(f"warning: {text}", style="yellow"), soft_wrap=True)
@@ -85,39 +91,30 @@ class LiveConsole:
 
 
 def _facts(tuning: Tuning) -> list[tuple[str, str]]:
-    history, meter = tuning.history, tuning.meter
-    wall = _clock(meter.wall(tuning.engine.clock))
-    limit = f" of {meter.budget.cpu:g}" if math.isfinite(meter.budget.cpu) else ""
-    spent = f"{meter.spent(history):.4g}{limit} {tuning.scenario.unit}, {wall} on the clock"
+    history, unit = tuning.history, tuning.scenario.unit
     counts = (
         "none yet" if not len(history) else ", ".join(f"{n} {status.lower()}" for status, n in history.statuses.items() if n)
     )
-    facts = [("budget", spent), ("runs", f"{len(history)} ({counts}), {len(tuning.under_way)} under way")]
-    if tuning.strategy.incumbent is not None:
-        facts.append(("incumbent", escape(_incumbent(tuning))))
+    facts = [("budget", _spent(tuning)), ("runs", f"{len(history)} ({counts}), {len(tuning.under_way)} under way")]
+    if (incumbent := tuning.strategy.incumbent) is not None:
+        facts.append(("incumbent", escape(standing(history, incumbent, tuning.scenario.default))))
     facts += tuning.strategy.describe()
     if tuning.repeats.made:
         facts.append(("repeats", str(tuning.repeats)))
     if history.saved:
-        facts.append(("capping", f"stopped {history.statuses[Status.CAPPED]} runs, at most {history.saved:.4g} saved"))
+        facts.append(
+            ("capping", f"stopped {history.statuses[Status.CAPPED]} runs, at most {amount(history.saved, unit)} saved")
+        )
     return facts
 
 
-def _incumbent(tuning: Tuning) -> str:
-    incumbent = tuning.strategy.incumbent or tuning.scenario.default
-    record, default = tuning.history.record(incumbent), tuning.history.record(tuning.scenario.default)
-    shared = [pair for pair in record.costs if pair in default.costs]
-    ours, theirs = sum(record.costs[pair] for pair in shared), sum(default.costs[pair] for pair in shared)
-    is_other = ours > 0 and incumbent != tuning.scenario.default
-    faster = f", {theirs / ours:.3g} times as fast as the default on the {len(shared)} they share" if is_other else ""
-    return f"{incumbent.id[:6]}: cost {record.mean:.4g} on {len(record.costs)} pairs{faster}"
+def _spent(tuning: Tuning) -> str:
+    meter, unit = tuning.meter, tuning.scenario.unit
+    limit = f" of {meter.budget.cpu:g}" if math.isfinite(meter.budget.cpu) else ""
+    name = {"cpu": "s of CPU time", "wall": "s"}.get(unit, unit)
+    return f"{meter.spent(tuning.history):.3g}{limit} {name}, {clock(meter.wall(tuning.engine.clock))} on the clock"
 
 
 def _line(tuning: Tuning) -> str:
     share = tuning.meter.share(tuning.history, tuning.engine.clock)
     return f"{100 * share:3.0f} %  " + "; ".join(f"{name} {text}" for name, text in _facts(tuning))
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
