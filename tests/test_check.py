@@ -89,6 +89,28 @@ def test_json(check: Checked, folder: Path) -> None:
         assert run["instance"] in ("train/a.cnf", "train/b.cnf", "train/c.cnf")
 
 
+@pytest.mark.parametrize(
+    ("words", "level", "text"),
+    [
+        (["{instance}", "{seed}"], "error", "no parameter reaches the target"),
+        (["{instance}", "{params}"], "warning", "no seed reaches the target"),
+        (["features.csv", "{instance}", "{seed}", "{params}"], "warning", "./features.csv"),
+        (["{instance}", "{seed}", "{config.mode}"], None, None),
+    ],
+)
+def test_what_is_missing_on_the_command_line(check: Checked, words: list[str], level: str | None, text: str | None) -> None:
+    done = check(GOOD, "--static", "--json", target=["./solver", *words])
+    found = [finding for finding in json.loads(done.stdout)["findings"] if finding["topic"] == "target"][1:]
+    assert [finding["level"] for finding in found] == ([level] if level else [])
+    assert text is None or text in found[0]["text"]
+    assert done.returncode == (3 if level == "error" else 0)
+
+
+def test_a_deterministic_target_needs_no_seed(check: Checked) -> None:
+    done = check(GOOD, "--static", "--json", target=["./solver", "{instance}", "{params}"], deterministic=True)
+    assert findings(done)["target"] == "ok"
+
+
 def test_static_runs_nothing(check: Checked, folder: Path) -> None:
     done = check("touch $(dirname $0)/ran", "--static", "--json")
     assert done.returncode == 0
@@ -223,7 +245,7 @@ def test_names_are_not_markup(folder: Path) -> None:
     """Neither our console's nor a browser's."""
     (folder / "train" / "<script>[bold]x[ab].cnf").write_text("p cnf 1 1\n1 0\n")
     (folder / "scenario.toml").write_text(
-        'target = ["cat", "{instance}"]\nspace = "parameters.pcs"\ninstances = "train"\ncutoff = 5\n'
+        'target = ["sh", "-c", "cat $1", "x", "{instance}", "{params}"]\nspace = "parameters.pcs"\ninstances = "train"\ncutoff = 5\n'
     )
     argv = [sys.executable, "-m", "capra", "check", str(folder / "scenario.toml")]
     done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=100)

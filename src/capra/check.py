@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
+from pathlib import Path
 
 from capra.errors import TargetError
 from capra.scenario import Scenario
@@ -37,6 +38,7 @@ def check_scenario(scenario: Scenario) -> list[Finding]:
     """What there is to say about a scenario without running the target. TargetError if it cannot be started."""
     return [
         _target(scenario),
+        *_words(scenario),
         *_space(scenario),
         *_instances(scenario),
         *_time(scenario),
@@ -57,6 +59,24 @@ def _target(scenario: Scenario) -> Finding:
     if isinstance(scenario.verifier, tuple):
         find_program(scenario.verifier[0], scenario)
     return Finding("ok", "target", f"{find_program(target[0], scenario)} ({scenario.dialect} dialect)")
+
+
+def _words(scenario: Scenario) -> Iterator[Finding]:
+    """What is missing on the command line of a program that is called in its own way."""
+    target = scenario.target
+    if not isinstance(target, tuple) or scenario.dialect != "native":
+        return
+    line = " ".join(target)
+    if "{params}" not in line and "{config." not in line:
+        text = "no parameter reaches the target: {params}, or a {config.NAME}, must stand in it"
+        yield Finding("error", "target", text)
+    if "{seed}" not in line and not scenario.deterministic:
+        text = "no seed reaches the target: put {seed} in it, or set deterministic = true if it uses no random numbers"
+        yield Finding("warning", "target", text)
+    beside = [word for word in target[1:] if any((base / word).is_file() for base in scenario.bases)]
+    if beside and scenario.directory is None and not Path(beside[0]).is_absolute():
+        text = f"{beside[0]} lies beside the scenario, but every run has an empty directory of its own"
+        yield Finding("warning", "target", f"{text}: write its whole path, or let it be the program: ./{beside[0]}")
 
 
 def _space(scenario: Scenario) -> Iterator[Finding]:

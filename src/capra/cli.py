@@ -208,7 +208,7 @@ def check(
         _print_json(document)
     else:
         _print_findings(later)
-    if any(finding.level == "error" for finding in later):
+    if any(finding.level == "error" for finding in findings + later):
         raise typer.Exit(3)
 
 
