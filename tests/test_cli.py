@@ -281,6 +281,8 @@ def test_tune_status_resume_and_validate(tuned: Path) -> None:
     assert all(row["runs"] == 4 for row in rows)
     curve = capra("validate", tuned, "--seeds", "2", "--workers", "2", "--trajectory").stdout
     assert any(line.startswith("default   ") and set("●◉") & set(line) for line in curve.splitlines())
+    assert f"training cost {rows[1]['training_cost']:.4g} on {rows[1]['training_pairs']} pairs" in curve
+    assert rows[1]["training_pairs"] == status["pairs"]
 
 
 def test_a_tuning_in_words(tuned: Path) -> None:

@@ -458,15 +458,16 @@ def validate(
         low, high = row["interval"]
         _say(
             f"{row['name']}: test cost {row['cost']:.4g} [{low:.4g}, {high:.4g}], solved {row['solved']} of {row['runs']}"
-            f"{p_value}; training cost {_number(row['training_cost'])}"
+            f"{p_value}; training cost {_training(row)}"
         )
     for line in overtuning_curve(rows) if trajectory else []:
         _say(line)
     _say(verdict_of(rows))
 
 
-def _number(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.4g}"
+def _training(row: dict[str, Any]) -> str:
+    cost = row["training_cost"]
+    return "unknown" if cost is None else f"{cost:.4g} on {count(row['training_pairs'], 'pair')}"
 
 
 def _watched_validation(run: Path, seeds: int, workers: int, *, trajectory: bool, as_json: bool) -> list[dict[str, Any]]:

@@ -194,7 +194,7 @@ def validate_run(
 
 
 def _row(name: str, result: Validated, history: History, since: Milestone | None) -> dict[str, Any]:
-    training = history.record(result.config).mean
+    record = history.record(result.config)
     return {
         "name": name,
         "config": dict(result.config),
@@ -203,7 +203,8 @@ def _row(name: str, result: Validated, history: History, since: Milestone | None
         "solved": result.solved,
         "runs": result.runs,
         "p_value": result.p_value,
-        "training_cost": None if math.isinf(training) else training,
+        "training_cost": plain(record.mean),
+        "training_pairs": len(record.costs),
         "incumbent_since": since.spent if since else None,
         "training_cost_then": since.cost if since else None,
     }

@@ -95,7 +95,7 @@ def _facts(tuning: Tuning) -> list[tuple[str, str]]:
     counts = (
         "none yet" if not len(history) else ", ".join(f"{n} {status.lower()}" for status, n in history.statuses.items() if n)
     )
-    facts = [("budget", _spent(tuning)), ("runs", f"{len(history)} ({counts}), {len(tuning.under_way)} under way")]
+    facts = [("spent", _spent(tuning)), ("runs", f"{len(history)} ({counts}), {len(tuning.under_way)} under way")]
     if (incumbent := tuning.strategy.incumbent) is not None:
         facts.append(("incumbent", escape(standing(history, incumbent, tuning.scenario.default))))
     facts += tuning.strategy.describe()
@@ -116,5 +116,7 @@ def _spent(tuning: Tuning) -> str:
 
 
 def _line(tuning: Tuning) -> str:
-    share = tuning.meter.share(tuning.history, tuning.engine.clock)
-    return f"{100 * share:3.0f} %  " + "; ".join(f"{name} {text}" for name, text in _facts(tuning))
+    budget, facts = tuning.meter.budget, "; ".join(f"{name} {text}" for name, text in _facts(tuning))
+    if math.isinf(min(budget.cpu, budget.wall, budget.runs)):  # a validation: it says itself how much is left
+        return facts
+    return f"{100 * tuning.meter.share(tuning.history, tuning.engine.clock):3.0f} %  {facts}"
