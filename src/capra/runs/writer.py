@@ -122,4 +122,4 @@ class Writer:
 
 def _held(owner: Owner, me: Owner) -> StoreError:
     who = "this process" if owner == me else str(owner)
-    return StoreError(f"is being written by {who}", hint="let it end, or take over (--takeover) if you know that it has")
+    return StoreError(f"is being written by {who}", hint="let it end; if you know that it has: capra resume --takeover")
