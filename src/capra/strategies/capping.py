@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -55,17 +56,14 @@ class Duel:
 class Capping(Protocol):
     """A rule of capping. Whatever it chooses, a challenger that has passed ``most`` has lost."""
 
-    final: bool
-    """Is a capped run always the end of a challenger?"""
-
     def most(self, incumbent_total: float, spent: float) -> float:
         """What the challenger's next run may take before it has provably lost; 0.0: it has."""
 
     def cutoff(self, duel: Duel, most: float) -> float:
         """The cutoff of the next run: at most ``most``, and more than the pair is known to take."""
 
-    def rejects(self, duel: Duel, order: int) -> bool:
-        """Is the challenger given up, whose run number ``order`` was capped below what it may take?
+    def rejects(self, duel: Duel, order: int, is_lost: Callable[[], bool]) -> bool:
+        """Is the challenger given up whose run number ``order`` was capped? ``is_lost``: has it passed ``most``?
 
         Otherwise the pair is put off until it has passed all others.
         """
@@ -73,8 +71,6 @@ class Capping(Protocol):
 
 class Uncapped:
     """Every run gets κ_max."""
-
-    final = True
 
     def __init__(self, kappa_max: float) -> None:
         self._kappa_max = kappa_max
@@ -85,7 +81,7 @@ class Uncapped:
     def cutoff(self, duel: Duel, most: float) -> float:
         return most
 
-    def rejects(self, duel: Duel, order: int) -> bool:
+    def rejects(self, duel: Duel, order: int, is_lost: Callable[[], bool]) -> bool:
         return True
 
 
@@ -97,8 +93,6 @@ class Slack(Uncapped):
     off if it fails.
     """
 
-    final = False
-
     def __init__(self, kappa_max: float, slack: float) -> None:
         super().__init__(kappa_max)
         self._slack = slack
@@ -109,8 +103,8 @@ class Slack(Uncapped):
     def cutoff(self, duel: Duel, most: float) -> float:
         return min(most, TRIAL * self._kappa_max) if duel.failed and not duel.lower else most
 
-    def rejects(self, duel: Duel, order: int) -> bool:
-        return False
+    def rejects(self, duel: Duel, order: int, is_lost: Callable[[], bool]) -> bool:
+        return not duel.failed
 
 
 class Believer(Protocol):
@@ -138,15 +132,18 @@ class Informed(Slack):
         belief, upper = self._belief(duel), super().cutoff(duel, most)
         return upper if belief is None else telling_cutoff(belief, upper, duel.lower, hopeless=HOPELESS)
 
-    def rejects(self, duel: Duel, order: int) -> bool:
-        from capra.search.information import chance
-
+    def rejects(self, duel: Duel, order: int, is_lost: Callable[[], bool]) -> bool:
         verdict = self._context.recall("verdict", str(order))
         if verdict is None:
-            belief = self._belief(duel)
-            verdict = {"config": duel.challenger.id, "chance": 1.0 if belief is None else chance(belief, duel.lower)}
+            verdict = {"config": duel.challenger.id, "chance": 0.0 if is_lost() else self._chance(duel)}
             self._context.record("verdict", str(order), verdict)
         return bool(verdict["chance"] < HOPELESS)
+
+    def _chance(self, duel: Duel) -> float:
+        from capra.search.information import chance
+
+        belief = self._belief(duel)
+        return 1.0 if belief is None else chance(belief, duel.lower)
 
     def _belief(self, duel: Duel) -> Belief | None:
         return self._believer.belief(duel.challenger, duel.incumbent, duel.pair, duel.history)

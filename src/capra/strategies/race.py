@@ -87,6 +87,8 @@ class Race:
         """Challengers so far."""
         self._first = scenario.default
         self._incumbent_time = self._challenger_time = 0.0
+        self._unmet: set[int] = set()
+        """Replay: challengers that began before others, whose first run took longer than theirs."""
         self._racing: dict[Configuration, _Challenger] = {}
         self._queue: OrderedDict[Configuration, _Challenger] = OrderedDict()
         """Challengers that have pairs waiting, in the order of their batches."""
@@ -208,16 +210,23 @@ class Race:
         return True
 
     def _register(self, config: Configuration, number: int) -> None:
-        self.started = number + 1
+        self._unmet.update(range(self.started, number))
+        self._unmet.discard(number)
+        self.started = max(self.started, number + 1)
         self._racing[config] = _Challenger(number)
 
-    def _next_batch(self, config: Configuration) -> None:
-        """Extend the comparison by the next batch, in the challenger's own random order of the incumbent's pairs."""
+    def _next_batch(self, config: Configuration, begun: Pair | None = None) -> None:
+        """Extend the comparison by the next batch, in the challenger's own random order of the incumbent's pairs.
+
+        ``begun``: a pair that is known to be in it, though the incumbent may have more pairs now than when it was drawn.
+        """
         challenger, costs = self._racing[config], self.history.record(config).costs
         common = self._common_pairs()
         finished = self._shared_pairs(costs)
         size, seed, later = self.batch(len(finished)), int(config.id, 16), self._put_off(config)
         fresh = some(common, size, seed, ChainMap(costs, later)) or some(common, size, seed, costs)
+        if begun is not None and begun not in fresh:
+            fresh[:1] = [begun]
         challenger.compared, challenger.left, challenger.asked = finished + fresh, set(fresh), len(finished)
         challenger.spent, challenger.bound = sum(costs[pair] for pair in finished), math.inf
         self._queue.pop(config, None)
@@ -297,10 +306,10 @@ class Race:
     def _recognise(self, run: Run) -> None:
         """Replay: a challenger that we have not met was proposed just before its first run was made."""
         match = _NUMBER.fullmatch(run.asked_by)
-        if match and (number := int(match[1])) >= self.started:
+        if match and ((number := int(match[1])) >= self.started or number in self._unmet):
             self._register(run.request.config, number)
-            if run.outcome.status is not Status.CAPPED or not self.capping.final:  # else it is over, whatever its batch was
-                self._next_batch(run.request.config)
+            if run.outcome.status is not Status.CAPPED:  # else it is over, or begins with another pair
+                self._next_batch(run.request.config, (run.request.instance, run.request.seed))
 
     def _incumbent_told(self, config: Configuration, pair: Pair) -> None:
         record = self.history.record(config)
@@ -331,6 +340,8 @@ class Race:
         self._may_tighten(config)
         if not challenger.left:
             self._judge(config)
+        elif self._cutoff(challenger) <= 0.0:  # nothing is left for the rest of the batch
+            self._reject(config)
 
     def _skip(self, config: Configuration, challenger: _Challenger, pair: Pair) -> None:
         """Compare without a pair, for now."""
@@ -341,10 +352,10 @@ class Race:
             self._queue[config] = challenger
 
     def _lost_by(self, config: Configuration, challenger: _Challenger, pair: Pair, run: Run) -> bool:
-        """Is a capped run the end? It is beyond the adaptive bound; below that the rule of capping says."""
-        if self.capping.final or self._cutoff(challenger) <= run.outcome.cutoff:
-            return True
-        return self.capping.rejects(self._duel(config, pair), run.order)
+        """Is a capped run the end?"""
+        return self.capping.rejects(
+            self._duel(config, pair), run.order, lambda: self._cutoff(challenger) <= run.outcome.cutoff
+        )
 
     def _judge(self, config: Configuration) -> None:
         """Compare after a batch: reject, promote, or go on with the next batch."""
