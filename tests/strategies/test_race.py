@@ -175,6 +175,18 @@ def test_siblings_of_a_rejected_challenger_are_stopped() -> None:
     assert strategy.tighten() == [(three, 0.0)]
 
 
+@pytest.mark.parametrize(("slow", "cutoffs"), [(200.0, [30.0, KAPPA]), (20.0, [30.0])])
+def test_where_the_incumbent_has_failed_there_is_a_trial_first(slow: float, cutoffs: list[float]) -> None:
+    """It cannot be the reason for a rejection, and is put off until all other pairs are passed."""
+    strategy, configs = race(3, "one")
+    for instance, time in (("i1", KAPPA), ("i2", 5.0), ("i3", 5.0)):
+        told(strategy, configs["incumbent"], instance, time)
+    made = [run for run in play(strategy, {"incumbent": [KAPPA, 5.0, 5.0], "one": [slow, 4.0, 4.0]}) if run[0] == "one"]
+    assert [cutoff for _, instance, cutoff, _ in made if instance == "i1"] == cutoffs
+    assert made[-1][1] == "i1" or len(cutoffs) == 1
+    assert strategy.incumbent == configs["one"]
+
+
 def test_a_capped_cell_is_run_anew_only_with_a_larger_cutoff() -> None:
     """A rejected configuration that is raced again: its capped cell is known to take longer than it may."""
     strategy, configs = race(1, "one", "one", slack=1.0)
@@ -353,6 +365,21 @@ def test_what_is_over_leaves_nothing_behind() -> None:
         assert set(strategy._queue) <= set(strategy._racing)
         assert not strategy._pending
         assert not strategy._moved
+    assert isinstance(live, Race)
+    assert isinstance(replayed, Race)
+    assert live.incumbent == replayed.incumbent
+    theirs = {config: challenger.compared for config, challenger in replayed._racing.items()}
+    begun = {config for config in live._racing if live.history.record(config).known}
+    assert {config: live._racing[config].compared for config in begun} == theirs
+
+
+def test_the_incumbent_does_not_run_away_from_its_challengers() -> None:
+    strategy = make("roar")
+    drive(strategy, 3000)
+    assert isinstance(strategy, Race)
+    assert strategy.incumbent is not None
+    assert strategy.started > 200
+    assert 20 < len(strategy.history.record(strategy.incumbent).costs) <= 4.0 * strategy.started**0.5 + 1
 
 
 @pytest.mark.parametrize("lost", [0, 1, 5])

@@ -50,7 +50,7 @@ class Duel:
     @property
     def failed(self) -> bool:
         """Did the incumbent not finish? Then the challenger cannot lose by this pair."""
-        return self.history.record(self.incumbent).costs.get(self.pair, 0.0) > self.history.kappa_max
+        return self.history.record(self.incumbent).costs.get(self.pair, 0.0) >= self.history.kappa_max
 
 
 class Capping(Protocol):
