@@ -305,7 +305,7 @@ def test_options_of_the_strategy(tuned: Path) -> None:
     status = json.loads(capra("status", tuned.parent / "audited", "--json").stdout)
     assert status["audited_rejections"]["checked"] > 0
     assert status["pairs"] <= 5
-    for bad in ("max_rums=5", "slack='x'", "audit=7", "max_runs=0", "out=zz", "nonsense"):
+    for bad in ("max_rums=5", "slack='x'", "capping=information", "audit=7", "max_runs=0", "out=zz", "nonsense"):
         refused = capra("tune", scenario, "--out", tuned.parent / "no", "--set", bad)
         assert refused.returncode == 2, bad
         assert "Traceback" not in refused.stderr
@@ -334,6 +334,7 @@ def test_a_warm_start(tuned: Path) -> None:
     assert json.loads(capra("status", new, "--json").stdout)["warm_start"]["incumbents"] >= 1
     first = next(run for run in exported(new) if run["asked_by"] == "challenger 0")
     assert first["config"] == json.loads(capra("status", tuned, "--json").stdout)["incumbent"]
+    assert json.loads(capra("resume", new, "--json").stdout)["runs"] == 40
     refused = capra("tune", scenario, "--out", tuned.parent / "no", "--warm-start", tuned.parent / "train")
     assert refused.returncode == 2
     assert "holds no tuning" in refused.stderr

@@ -176,7 +176,7 @@ def test_a_store_that_was_only_just_made_reads_again(before: Path, tmp_path: Pat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("capra.warmstart.started_with", killed)
+        patch.setattr("capra.warmstart.WarmStart.kept", killed)
         with pytest.raises(KeyboardInterrupt):
             tune(small(), warm_start=before, out=tmp_path)
     result = tune(small(), warm_start=before, out=tmp_path)

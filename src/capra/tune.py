@@ -289,7 +289,7 @@ def tune(
     fails. ``watch`` is called whenever something happened. ``options`` go to the strategy (``slack``, ``capping``, …).
     """
     from capra.engines import make_engine  # `import capra` stays quick
-    from capra.warmstart import read_earlier, started_with
+    from capra.warmstart import WarmStart
 
     if overhead not in ("count", "ignore"):
         raise InputError(f"overhead is 'count' or 'ignore', not {overhead!r}")
@@ -299,11 +299,10 @@ def tune(
     repeats = Repeats(scenario.cutoff, share)
     settings = {"strategy": strategy, "seed": seed, "workers": workers, "engine": engine, "overhead": overhead}
     settings |= {"repeat": share, "options": options}
-    places = [str(Path(place).resolve()) for place in ([warm_start] if isinstance(warm_start, str | Path) else warm_start)]
-    settings |= {"warm_start": places} if places else {}
-    earlier = (
-        None if is_begun(out) else read_earlier(places, scenario)
-    )  # like a bad option: refused before there is a folder
+    warm = WarmStart(warm_start, scenario)
+    settings |= {"warm_start": warm.places} if warm.places else {}
+    if not is_begun(out):  # what is no good is refused before there is a folder
+        warm.read()
     make_strategy(strategy, Context(scenario, seed, options=options))
     running = make_engine(scenario, engine, workers)
     try:
@@ -316,10 +315,8 @@ def tune(
                 """In the middle of a strategy's thoughts, which cannot be repeated."""
                 keeper.write(lambda: store.decide(kind, key, data), insist=True)
 
-            known = started_with(
-                store.decision, record, lambda: read_earlier(places, scenario) if earlier is None else earlier
-            )
-            context = Context(scenario, seed, store.decision, record, meter.overhead, options, known)
+            earlier = warm.kept(store.decision, record)
+            context = Context(scenario, seed, store.decision, record, meter.overhead, options, earlier)
             tuning = Tuning(scenario, make_strategy(strategy, context), running, keeper, meter, repeats)
             tuning.replay()
             tuning.run(watch)

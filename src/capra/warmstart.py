@@ -23,11 +23,12 @@ from capra.intake import kind_of
 from capra.runs import Configuration, History, Outcome, Run, Status, trajectory
 from capra.runs.exchange import import_runs
 from capra.runs.foreign import objective_of, read_lines
+from capra.runs.history import Pair
 from capra.runs.store import Store
 from capra.scenario import Scenario
 from capra.search.earlier import Cell, Earlier
 
-__all__ = ["KEPT", "read_earlier", "started_with"]
+__all__ = ["KEPT", "WarmStart", "read_earlier"]
 
 LAST = 3
 """Incumbents that are taken of each tuning, the last first: an early one is better only by chance."""
@@ -37,15 +38,27 @@ KEPT = ("warm start", "0")
 """The decision of a store that holds it."""
 
 
-def started_with(
-    recall: Callable[[str, str], Any], record: Callable[[str, str, Any], None], read: Callable[[], Earlier]
-) -> Earlier:
-    """What a tuning's store says it was started with; at the very beginning, what is read now, and kept."""
-    if (kept := recall(*KEPT)) is not None:
-        return Earlier.from_json(kept)
-    if found := read():
-        record(*KEPT, found.to_json())
-    return found
+class WarmStart:
+    """Earlier tunings, read when they are needed: never again once a store has what they gave."""
+
+    def __init__(self, given: str | Path | Sequence[str | Path], scenario: Scenario) -> None:
+        self.places = [str(Path(place).resolve()) for place in ([given] if isinstance(given, str | Path) else given)]
+        self._scenario = scenario
+        self._found: Earlier | None = None
+
+    def read(self) -> Earlier:
+        """What they leave. InputError if one of them cannot be used."""
+        if self._found is None:
+            self._found = read_earlier(self.places, self._scenario)
+        return self._found
+
+    def kept(self, recall: Callable[[str, str], Any], record: Callable[[str, str, Any], None]) -> Earlier:
+        """What a store says that its tuning was started with; at the very beginning, what is read now, and kept."""
+        if (known := recall(*KEPT)) is not None:
+            return Earlier.from_json(known)
+        if self.places:
+            record(*KEPT, self.read().to_json())
+        return self.read()
 
 
 def read_earlier(places: Sequence[str | Path], scenario: Scenario) -> Earlier:
@@ -163,12 +176,19 @@ def _learnt(runs: Iterable[Run], scenario: Scenario) -> tuple[tuple[Cell, ...], 
     """Cells for a model, and the best configuration. Test instances stay unseen, whoever ran on them."""
     history = History(scenario.objective, scenario.cutoff)
     unseen = {instance.name for instance in scenario.test_instances}
+    cells: dict[tuple[Configuration, Pair], tuple[float, bool]] = {}
     for run in runs:
-        if run.outcome.status is not Status.LOST and run.request.instance not in unseen:
-            history.add(replace(run, outcome=_judged_anew(run.outcome, scenario)))
+        request = run.request
+        if run.outcome.status is Status.LOST or request.instance in unseen:
+            continue
+        outcome = _judged_anew(run.outcome, scenario)
+        history.add(replace(run, outcome=outcome))
+        cost, censored = scenario.objective.cost(outcome, scenario.cutoff), scenario.objective.censored(outcome)
+        held = cells.get(key := (request.config, (request.instance, request.seed)))
+        if math.isfinite(cost) and (held is None or (held[1] and (not censored or cost > held[0]))):
+            cells[key] = cost, censored
     best = history.best()
-    cells = tuple(cell for cell in history.cells() if math.isfinite(cell[2]))
-    return cells, [] if best is None else [best]
+    return tuple((*key, *told) for key, told in cells.items()), [] if best is None else [best]
 
 
 def _judged_anew(outcome: Outcome, scenario: Scenario) -> Outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import runpy
 import tomllib
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,20 @@ def test_the_example_of_the_models_page_prints_what_the_page_says(capsys: pytest
     for ours, theirs in zip(printed, (line.split() for line in said.splitlines()), strict=True):
         assert ours[0] == theirs[0]
         assert [float(ours[k]) for k in (2, 4, 6)] == pytest.approx([float(theirs[k]) for k in (2, 4, 6)], abs=0.02)
+
+
+def test_the_options_of_the_smac_page_are_those_of_the_strategy() -> None:
+    from capra.strategies.race import Race
+    from capra.strategies.smac import smac
+
+    page = (ROOT / "docs" / "smac.md").read_text()
+    said = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", page, re.MULTILINE))
+    keywords = [p for f in (smac, Race) for p in signature(f).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
+    options = {p.name: p.default for p in keywords if p.name != "believer"}
+    assert list(said) == list(options)
+    for name, default in options.items():
+        shown = f"`{default}`" if isinstance(default, str) else str(default).lower()
+        assert said[name] == ("the model's own" if default is None else shown), name
 
 
 def test_the_examples_of_the_minimize_page() -> None:

@@ -11,7 +11,7 @@ from capra.runs.history import Pair
 __all__ = ["Cell", "Earlier"]
 
 Cell = tuple[Configuration, Pair, float, bool]
-"""(configuration, pair, cost or lower bound of it, censored), as in ``History.cells``."""
+"""(configuration, pair, cost or lower bound of it, censored)."""
 
 
 @dataclass(frozen=True)

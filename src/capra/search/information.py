@@ -73,7 +73,7 @@ def informed(belief: Belief, runs: Sequence[tuple[float, float, float, bool]]) -
     """
     shift, variance = 0.0, belief.doubt**2
     for y, mean, std, censored in runs:
-        total = variance + max(std**2 - belief.doubt**2, (0.1 * std) ** 2)
+        total = variance + _noise(std, belief.doubt)
         deviation, left = math.sqrt(total), y - mean - shift
         gain = variance / total
         if censored:
@@ -81,8 +81,13 @@ def informed(belief: Belief, runs: Sequence[tuple[float, float, float, bool]]) -
             shift, variance = shift + gain * deviation * h, variance * (1.0 - gain * h * over)
         else:
             shift, variance = shift + gain * left, variance * (1.0 - gain)
-    std = math.sqrt(max(belief.std**2 - belief.doubt**2, 0.0) + variance)
+    std = math.sqrt(_noise(belief.std, belief.doubt) + variance)
     return replace(belief, gap=belief.gap + shift, doubt=math.sqrt(variance), mean=belief.mean + shift, std=std)
+
+
+def _noise(std: float, doubt: float) -> float:
+    """The variance of a run whose challenger's cost is known."""
+    return max(std**2 - doubt**2, (1.0 - CLOSEST**2) * std**2)
 
 
 def expected_time(belief: Belief, cutoff: float | Floats, lower: float = 0.0) -> Floats:

@@ -35,6 +35,7 @@ class Observations:
         """``earlier`` are cells of other tunings: of these instances, or of others that come after them in number."""
         self._space = space
         self.own = len(instances)
+        """So many of the instances are the history's own."""
         names = dict.fromkeys([*instances, *(instance for _, (instance, _), _, _ in earlier)])
         self._instances = {name: j for j, name in enumerate(names)}
         self._logarithm, self._floor = logarithm, floor
@@ -44,8 +45,7 @@ class Observations:
         self._row_of: dict[Configuration, int] = {}
         self._cell_of: dict[tuple[int, str | None, int], int] = {}
         self._codes: Floats = np.empty((0, len(space)))
-        self.seen = 0
-        """So many runs of the history have been taken in."""
+        self._seen = 0
         self._config: list[int] = []
         self._instance: list[int] = []
         self._y: list[float] = []
@@ -56,10 +56,10 @@ class Observations:
     def update(self, history: History, until: int | None = None) -> None:
         """Take in the runs that came since the last time, or the first ``until`` of the history."""
         end = len(history) if until is None else until
-        for run in history.runs[self.seen : end]:
+        for run in history.runs[self._seen : end]:
             if run.outcome.status is not Status.LOST and run.request.instance in self._instances:
                 self._take(run, history)
-        self.seen = end
+        self._seen = end
         missing = self.configs[len(self._codes) :]
         if missing:
             self._codes = np.vstack([self._codes, self._space.encode(missing)])
@@ -68,7 +68,8 @@ class Observations:
         request = run.request
         config = self._row(request.config)
         self._tried[config] = True
-        self._put(config, (request.instance, request.seed), *self.value(run, history))
+        cost, censored = history.objective.cost(run.outcome, history.kappa_max), history.objective.censored(run.outcome)
+        self._put(config, (request.instance, request.seed), self._scaled(cost), censored)
 
     def _row(self, config: Configuration) -> int:
         row = self._row_of.setdefault(config, len(self.configs))
@@ -89,10 +90,13 @@ class Observations:
         elif self._censored[cell] and (not censored or y > self._y[cell]):
             self._y[cell], self._censored[cell] = y, censored
 
-    def value(self, run: Run, history: History) -> tuple[float, bool]:
-        """log10 cost (or quality) of a run as the model sees it, and whether it is only a lower bound."""
-        cost = history.objective.cost(run.outcome, history.kappa_max)
-        return self._scaled(cost), history.objective.censored(run.outcome)
+    def unknown(self, config: Configuration, history: History, *, besides: Pair) -> list[tuple[Pair, float, bool]]:
+        """(pair, log10 cost, censored) of a configuration's cells that were not taken in, ``besides`` one of them."""
+        record, row = history.record(config), self._row_of.get(config, -1)
+        cells = [(pair, cost, False) for pair, cost in record.costs.items()]
+        cells += [(pair, bound, True) for pair, bound in record.bounds.items()]
+        new = [cell for cell in cells if cell[0] != besides and (row, *cell[0]) not in self._cell_of]
+        return [(pair, self._scaled(cost), censored) for pair, cost, censored in new]
 
     def _scaled(self, cost: float) -> float:
         return math.log10(max(cost, self._floor)) if self._logarithm else cost

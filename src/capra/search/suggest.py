@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from capra.models.base import Surrogate
 from capra.models.instances import hardness
-from capra.runs import Configuration, History, Run, Status
+from capra.runs import Configuration, History
 from capra.runs.history import Pair
 from capra.search.acquisition import ACQUISITIONS
 from capra.search.candidates import Score, best_candidates, unseen
@@ -106,22 +106,14 @@ class Suggester:
         if self.learnt is None:
             return None
         model, instances = self.learnt
-        since = [run for run in history.runs[self.observations.seen :] if self._is_evidence(run, config, pair)]
-        columns = [self.observations.column(run.request.instance) for run in since]
         codes = self.space.encode([config, incumbent])
         (mine, theirs), (doubt, _) = self._predict(model, codes, instances)
-        rows = instances[[self.observations.column(pair[0]), *columns]]
-        means, stds = model.predict_runs(np.hstack([np.repeat(codes[:1], len(rows), axis=0), rows]))
-        foreseen = Belief(float(mine - theirs), float(doubt), float(means[0]), float(stds[0]))
-        told = [self.observations.value(run, history) for run in since]
-        others = zip(told, means[1:].tolist(), stds[1:].tolist(), strict=True)
-        return informed(foreseen, [(y, mean, std, censored) for (y, censored), mean, std in others])
-
-    def _is_evidence(self, run: Run, config: Configuration, pair: Pair) -> bool:
-        request = run.request
-        if request.config != config or run.outcome.status is Status.LOST:
-            return False
-        return (request.instance, request.seed) != pair
+        others = self.observations.unknown(config, history, besides=pair)
+        columns = [self.observations.column(instance) for instance, *_ in [pair, *(other for other, *_ in others)]]
+        means, stds = model.predict_runs(np.hstack([np.repeat(codes[:1], len(columns), axis=0), instances[columns]]))
+        foreseen = zip(others, means[1:].tolist(), stds[1:].tolist(), strict=True)
+        belief = Belief(float(mine - theirs), float(doubt), float(means[0]), float(stds[0]))
+        return informed(belief, [(y, mean, std, censored) for (_, y, censored), mean, std in foreseen])
 
     def _believed(self, model: Surrogate, instances: Floats, pending: Sequence[Pending]) -> tuple[Floats, Floats]:
         """Runs under way as if each went as the model expects (Ginsbourger et al. 2010, "Kriging believer").
