@@ -19,7 +19,7 @@ import capra
 from capra.errors import InputError
 from capra.overview import status_of
 from capra.runs import Configuration, Outcome, Run, RunRequest, Status
-from capra.runs.exchange import export_store
+from capra.runs.exchange import export_store, run_to_json
 from capra.runs.store import Store
 from capra.search.earlier import Earlier
 from capra.search.observations import Observations
@@ -263,6 +263,17 @@ def test_what_was_read_is_kept_as_it_is(before: Path) -> None:
 def test_runs_are_judged_by_the_new_cutoff(status: Status, time: float, then: tuple[Status, float]) -> None:
     anew = _judged_anew(Outcome(status, time, time if status.censored else 400.0), small())
     assert (anew.status, anew.time) == then
+
+
+@pytest.mark.parametrize(("objective", "cells"), [("par10", [(1000.0, False)]), ("par1", [(100.0, True)])])
+def test_a_timeout_is_a_cost_or_a_bound(tmp_path: Path, objective: str, cells: list[tuple[float, bool]]) -> None:
+    """As in the table of runs/objective.py: under PAR1 the model is one of times."""
+    config = Configuration({"algorithm": "c", "x": 0.5})
+    runs = [Outcome(Status.CAPPED, 30.0, 30.0), Outcome(Status.TIMEOUT, 400.0, 400.0), Outcome(Status.CAPPED, 20.0, 20.0)]
+    lines = [run_to_json(Run(RunRequest(config, "i1", 7, outcome.cutoff), outcome)) for outcome in runs]
+    (tmp_path / "runs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = read_earlier([tmp_path / "runs.jsonl"], small(objective=objective))
+    assert found == Earlier((config,), tuple((config, ("i1", 7), *cell) for cell in cells))
 
 
 def test_a_model_sees_earlier_cells_as_rows_of_their_own_instances() -> None:

@@ -10,8 +10,8 @@ A run that is stopped at κ shows min(T, κ). Its information about W is the exp
 its price E[min(T, κ)]. With t = (y − mean)/std, P(W | t) = Φ((−gap/doubt − ρ·t)/√(1 − ρ²)); the integrals over t are sums
 over Gauss–Legendre nodes. Where T is known to be above ``lower``, all of it is conditional on that.
 
-Both papers leave such a choice of κ as future work (Hutter, Hoos & Leyton-Brown, censored response data, §6; Eggensperger
-et al., neural model-based optimisation, §7).
+To choose κ for "the most information per time spent" is future work in Hutter, Hoos & Leyton-Brown, censored response data,
+§4.
 """
 
 from __future__ import annotations
