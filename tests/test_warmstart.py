@@ -17,6 +17,7 @@ import pytest
 
 import capra
 from capra.errors import InputError
+from capra.formats.instances import Features
 from capra.overview import status_of
 from capra.runs import Configuration, Outcome, Run, RunRequest, Status
 from capra.runs.exchange import export_store, run_to_json
@@ -24,6 +25,8 @@ from capra.runs.store import Store
 from capra.search.earlier import Earlier
 from capra.search.observations import Observations
 from capra.space import Real, Space
+from capra.strategies import Context
+from capra.strategies.smac import _features
 from capra.targets import Table
 from capra.warmstart import _judged_anew, read_earlier
 from tests.runs.checker import check
@@ -292,6 +295,19 @@ def test_a_model_sees_earlier_cells_as_rows_of_their_own_instances() -> None:
     assert (y.tolist(), censored.tolist()) == ([1.0, 2.0, 0.0], [False, True, False])
     assert seen.tried.tolist() == [False, True]
     assert seen.codes.ravel().tolist() == [0.25, 0.75]
+
+
+def test_features_of_earlier_instances(before: Path) -> None:
+    """The feature file may list more instances than the scenario has; where it does not, means stand in."""
+    rows = {f"i{k}": (float(k), 1.0 + k % 3) for k in range(15)}
+    given = small(features=Features(("size", "kind"), rows), budget={"cpu": 300})
+    names: list[str | None] = [f"i{k}" for k in range(18)]
+    found = _features(Context(given), names)
+    known = np.array([rows[f"i{k}"] for k in range(15)])
+    assert found.shape == (18, 2)
+    assert found[:15] == pytest.approx((known - known.min(axis=0)) / np.ptp(known, axis=0))
+    assert found[15:] == pytest.approx(np.tile(found[:15].mean(axis=0), (3, 1)))
+    assert len(tune(given, warm_start=before).history) > 10
 
 
 # --- what is refused, before there is a folder ---
