@@ -62,6 +62,7 @@ class Suggester:
         self._pool = pool
         self.learnt: tuple[Surrogate, Floats] | None = None
         """The last model, and the rows of the instances that it was shown."""
+        self._marginals: dict[Configuration, tuple[float, float]] = {}
 
     def suggest(
         self,
@@ -96,6 +97,7 @@ class Suggester:
         """The model of the history, or of its first ``until`` runs, and the rows of the instances that it was shown."""
         self.observations.update(history, until)
         self.learnt = self._fit(int(rng.integers(2**31)))
+        self._marginals.clear()
         return self.learnt
 
     def belief(self, config: Configuration, incumbent: Configuration, pair: Pair, history: History) -> Belief | None:
@@ -106,14 +108,21 @@ class Suggester:
         if self.learnt is None:
             return None
         model, instances = self.learnt
-        codes = self.space.encode([config, incumbent])
-        (mine, theirs), (doubt, _) = self._predict(model, codes, instances)
+        (mine, doubt), (theirs, _) = self._marginal(config), self._marginal(incumbent)
         others = self.observations.unknown(config, history, besides=pair)
-        columns = [self.observations.column(instance) for instance, *_ in [pair, *(other for other, *_ in others)]]
-        means, stds = model.predict_runs(np.hstack([np.repeat(codes[:1], len(columns), axis=0), instances[columns]]))
+        codes = self.space.encode([config])
+        columns = [self.observations.column(instance) for instance, _ in [pair, *(cell[0] for cell in others)]]
+        means, stds = model.predict_runs(np.hstack([np.repeat(codes, len(columns), axis=0), instances[columns]]))
         foreseen = zip(others, means[1:].tolist(), stds[1:].tolist(), strict=True)
-        belief = Belief(float(mine - theirs), float(doubt), float(means[0]), float(stds[0]))
+        belief = Belief(mine - theirs, doubt, float(means[0]), float(stds[0]))
         return informed(belief, [(y, mean, std, censored) for (_, y, censored), mean, std in foreseen])
+
+    def _marginal(self, config: Configuration) -> tuple[float, float]:
+        """Mean and deviation of a configuration's cost over the instances; each is asked for again and again."""
+        if config not in self._marginals and self.learnt is not None:
+            mean, std = self._predict(self.learnt[0], self.space.encode([config]), self.learnt[1])
+            self._marginals[config] = float(mean[0]), float(std[0])
+        return self._marginals[config]
 
     def _believed(self, model: Surrogate, instances: Floats, pending: Sequence[Pending]) -> tuple[Floats, Floats]:
         """Runs under way as if each went as the model expects (Ginsbourger et al. 2010, "Kriging believer").
