@@ -11,7 +11,7 @@ from benchmarks.accuracy.data import SOURCES, Data, load
 from benchmarks.accuracy.record import CUTOFF, SPACE, Curves, configurations, recorded, table
 from benchmarks.accuracy.summary import averages, problem, scores
 from benchmarks.accuracy.trainer import Descent, Perceptron, Recipe, train, work_of_step
-from benchmarks.accuracy.tuning import by_chance, seconds_to
+from benchmarks.accuracy.tuning import BUDGET, by_chance, seconds_to
 from sklearn.neural_network import MLPClassifier
 
 from capra.runs import RunRequest, Status
@@ -181,9 +181,9 @@ def test_random_search_stops_runs_at_the_best_and_keeps_the_budget() -> None:
         asked.append(min(cost, cutoff))
         return cost if cost <= cutoff else None
 
-    found, runs = by_chance(call, 5000.0, 3)
+    found, runs = by_chance(call, 3)
     assert runs == len(asked)
-    assert sum(asked) == pytest.approx(5000.0)
+    assert sum(asked) == pytest.approx(BUDGET)
     assert all(later <= earlier for earlier, later in zip(np.minimum.accumulate(asked)[:-1], asked[1:-1], strict=False))
     assert 10.0 + 80.0 * found["dropout"] == min(asked[:-1])
 

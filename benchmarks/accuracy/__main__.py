@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.accuracy.data import SOURCES
 from benchmarks.accuracy.record import CUTOFF, QUANTILE, SPEED, record, recorded
 from benchmarks.accuracy.summary import markdown, summary
-from benchmarks.accuracy.tuning import BUDGETS, METHODS, SLACK, run
+from benchmarks.accuracy.tuning import BUDGET, METHODS, SLACK, run
 from benchmarks.machine import machine, write_results
 
 KINDS = ("pool", "surrogate", "live")
@@ -50,7 +50,7 @@ def tuning(given: argparse.Namespace) -> None:
     document: dict[str, Any] = {
         "machine": machine("capra", "numpy", "scipy", "scikit-learn"),
         "command": "python -m benchmarks.accuracy record; python -m benchmarks.accuracy tune",
-        "nominal": {"cutoff_s": CUTOFF, "work_per_s": SPEED, "budget_s": BUDGETS, "slack": SLACK, "quantile": QUANTILE},
+        "nominal": {"cutoff_s": CUTOFF, "work_per_s": SPEED, "budget_s": BUDGET, "slack": SLACK, "quantile": QUANTILE},
         "data": {name: about(name) for name in SOURCES},
     }
     for kind in KINDS:

@@ -53,19 +53,11 @@ def _blobs() -> tuple[np.ndarray, np.ndarray]:
     return make_blobs(1200, 10, centers=12, cluster_std=5.0, random_state=0)
 
 
-def _noisy() -> tuple[np.ndarray, np.ndarray]:
-    """Two classes, nearly separated by a plane, a tenth of the labels drawn anew."""
-    from sklearn.datasets import make_classification
-
-    return make_classification(1200, 30, n_informative=15, n_clusters_per_class=1, flip_y=0.1, random_state=0)
-
-
 SOURCES: Mapping[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
     "digits": _digits,
     "cancer": _cancer,
     "clusters": _clusters,
     "blobs": _blobs,
-    "noisy": _noisy,
 }
 
 

@@ -32,7 +32,7 @@ SPACE = Space(
 )
 """Appendix Table 2 of Eggensperger et al.: neither decay nor dropout on a log scale."""
 SPEED = 4e7
-"""Work in a nominal second: real training does 300 to 800 times as much, so that 100 nominal seconds are a fraction of a real one."""
+"""Work in a nominal second: one core of ours does 270 to 660 times as much, so that 100 nominal seconds are a fraction of a real one."""
 CUTOFF = 100.0
 QUANTILE = 0.95
 CONFIG_SEED, TRAINING_SEED = 0, 0

@@ -1,6 +1,6 @@
 """Tuning the time to accuracy: among the recorded configurations, on their surrogate, or with real training.
 
-Every search has a budget of nominal seconds of training and may stop a run at 1.3 times the best one so far. It starts with the
+Every search has ``BUDGET`` nominal seconds of training and may stop a run at 1.3 times the best one so far. It starts with the
 default. Searches of the whole space then try a Latin hypercube of ten, as ``capra.minimize`` does. What it costs is that of the
 configuration found: its recorded time, its time on the surrogate, or its mean over trainings with fresh seeds.
 """
@@ -22,11 +22,11 @@ from benchmarks.accuracy.record import CUTOFF, FOLDER, SPACE, SPEED, recorded, t
 from benchmarks.accuracy.trainer import Recipe, train
 from capra import Minimizer
 from capra.runs import Configuration, RunRequest, Status, Value
-from capra.targets import SurrogateTarget
+from capra.targets import SurrogateTarget, Table
 from capra.tune import tune
 
-BUDGETS = {"pool": 20.0 * CUTOFF, "surrogate": 50.0 * CUTOFF, "live": 30.0 * CUTOFF}
-"""The paper's 24 hours are 864 cutoffs. A pool of 300 is soon tried out."""
+BUDGET = 20.0 * CUTOFF
+"""The paper's 24 hours are 864 cutoffs."""
 SLACK = 1.3
 METHODS: dict[str, dict[str, str]] = {
     "random": {},
@@ -62,9 +62,15 @@ def seconds_to(config: dict[str, Value], name: str, seed: int, target: float, cu
 
 
 @cache
+def pool(name: str) -> Table:
+    """The recorded times of one data set."""
+    return table([name])
+
+
+@cache
 def surrogate(name: str) -> Problem:
     """A forest fitted to the recorded times."""
-    known = table([name])
+    known = pool(name)
     model = SurrogateTarget.of_table(known, SPACE, known.configs)
 
     def call(config: dict[str, Value], cutoff: float) -> float | None:
@@ -87,22 +93,22 @@ def live(name: str, seed: int) -> Problem:
 # --- the searches ---
 
 
-def by_model(call: Function, budget: float, seed: int, **options: Any) -> tuple[dict[str, Value], int]:
+def by_model(call: Function, seed: int, **options: Any) -> tuple[dict[str, Value], int]:
     """The configuration that ``Minimizer`` finds and the number of runs; the default if nothing reached the target."""
-    search = Minimizer(SPACE, budget=budget, slack=SLACK, cutoff=CUTOFF, seed=seed, **options)
+    search = Minimizer(SPACE, budget=BUDGET, slack=SLACK, cutoff=CUTOFF, seed=seed, **options)
     while (question := search.ask()) is not None:
         search.tell(question[0], call(*question))
     best = search.best
     return best.config if best else dict(SPACE.default), len(search.observations)
 
 
-def by_chance(call: Function, budget: float, seed: int) -> tuple[dict[str, Value], int]:
+def by_chance(call: Function, seed: int) -> tuple[dict[str, Value], int]:
     """The default, then uniform configurations, each stopped at the best so far: nobody learns from a longer run."""
     rng = np.random.default_rng(seed)
     found, best, spent, runs = dict(SPACE.default), CUTOFF, 0.0, 0
     config = found
-    while spent < budget:
-        cutoff = min(best, budget - spent)
+    while spent < BUDGET:
+        cutoff = min(best, BUDGET - spent)
         cost = call(config, cutoff)
         spent, runs = spent + (cutoff if cost is None else cost), runs + 1
         if cost is not None and cost < best:
@@ -113,8 +119,8 @@ def by_chance(call: Function, budget: float, seed: int) -> tuple[dict[str, Value
 
 def in_pool(name: str, method: str, seed: int) -> tuple[float, int]:
     """``capra.tune`` among the recorded configurations: the recorded time of what it finds."""
-    known = table([name])
-    scenario = known.scenario(budget={"cpu": BUDGETS["pool"]})
+    known = pool(name)
+    scenario = known.scenario(budget={"cpu": BUDGET})
     options: dict[str, Any] = (
         {"slack": 1.0} if method == "random" else METHODS[method] | {"fit_share": ALWAYS, "slack": SLACK}
     )
@@ -130,14 +136,14 @@ def one(on: str, name: str, method: str, seed: int) -> tuple[float, int]:
         return in_pool(name, method, seed)
     problem = surrogate(name) if on == "surrogate" else live(name, seed)
     search = by_chance if method == "random" else by_model
-    config, runs = search(problem.call, BUDGETS[on], seed, **METHODS[method])
+    config, runs = search(problem.call, seed, **METHODS[method])
     return problem.judge(config), runs
 
 
 def default_cost(on: str, name: str) -> float:
     """What the default costs, measured in the same way."""
     if on == "pool":
-        return float(table([name]).times[0, 0])
+        return float(pool(name).times[0, 0])
     problem = surrogate(name) if on == "surrogate" else live(name, 0)
     return problem.judge(dict(SPACE.default))
 
