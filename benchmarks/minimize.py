@@ -5,7 +5,7 @@ an evaluation may be stopped at its cutoff. Measured is the cumulative cost (eac
 evaluation is within 1 % of the optimum, that is, costs at most 1.01; with capping (slack 1.3) and without. The random search
 draws configurations uniformly and is capped in the same way. A search that has not arrived after ``--evaluations`` (random: 100
 times as many, which cost us no time) counts as infinite in medians and quartiles (null in the results). Results go to
-benchmarks/results/minimize.json, row by row.
+benchmarks/results/minimize.json, search by search; those that stand there already are not made again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.censored import FUNCTIONS
-from benchmarks.machine import machine, write_results
+from benchmarks.kept import Kept
 from capra import Minimizer, Space
 from capra.space import Real
 
@@ -62,39 +62,43 @@ def by_chance(name: str, slack: float, seed: int, evaluations: int) -> tuple[flo
     return math.inf, best
 
 
-def row(name: str, model: str, how: str, seeds: int, evaluations: int) -> dict[str, Any]:
+def one_search(name: str, model: str, how: str, seed: int, evaluations: int) -> dict[str, float | None]:
     began = time.process_time()
     if model == "random":  # cheap: it may go on a hundred times as long
-        found = [by_chance(name, SLACKS[how], seed, 100 * evaluations) for seed in range(seeds)]
+        spent, final = by_chance(name, SLACKS[how], seed, 100 * evaluations)
     else:
-        found = [by_model(name, model, SLACKS[how], seed, evaluations) for seed in range(seeds)]
-    spent, final = np.array(found).T
+        spent, final = by_model(name, model, SLACKS[how], seed, evaluations)
+    own = round(time.process_time() - began, 3)
+    return {"spent": round(spent, 1) if math.isfinite(spent) else None, "final": round(final, 4), "own_cpu_s": own}
+
+
+def summary(found: list[dict[str, float | None]]) -> dict[str, Any]:
+    spent = np.array([math.inf if one["spent"] is None else one["spent"] for one in found])
     quartiles = np.quantile(spent, [0.25, 0.5, 0.75], method="higher")  # no arithmetic with infinity
     return {
-        "function": name,
-        "model": model,
-        "capping": how,
         "arrived": int(np.sum(np.isfinite(spent))),
-        "cost_quartiles": [round(value, 1) if math.isfinite(value) else None for value in quartiles.tolist()],
-        "final_median": round(float(np.median(final)), 4),
-        "own_cpu_s": round((time.process_time() - began) / seeds, 2),
+        "cost_quartiles": [value if math.isfinite(value) else None for value in quartiles.tolist()],
+        "final_median": float(np.median([one["final"] for one in found])),
+        "own_cpu_s": round(float(np.mean([one["own_cpu_s"] for one in found])), 2),
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--evaluations", type=int, default=60)
     parser.add_argument("--functions", nargs="+", default=list(FUNCTIONS))
     parser.add_argument("--models", nargs="+", default=["random", "forest", "network", "gp"])
     given = parser.parse_args()
-    measured = {"seeds": given.seeds, "evaluations": given.evaluations, "within": NEAR}
-    rows: list[dict[str, Any]] = []
+    kept = Kept("minimize", {"evaluations": given.evaluations, "within": NEAR}, "capra", "numpy", "scipy")
     with threadpool_limits(1):
         for model, name, how in itertools.product(given.models, given.functions, SLACKS):
-            rows.append(row(name, model, how, given.seeds, given.evaluations))
-            print("  ".join(f"{key} {value}" for key, value in rows[-1].items()), flush=True)
-            write_results("minimize", {"machine": machine("capra", "numpy", "scipy"), **measured, "rows": rows})
+            row = kept.row(function=name, model=model, capping=how)
+            for seed in range(len(row["found"]), given.seeds):
+                row["found"].append(one_search(name, model, how, seed, given.evaluations))
+                row.update(summary(row["found"]))
+                kept.write()
+            print("  ".join(f"{key} {value}" for key, value in row.items() if key != "found"), flush=True)
 
 
 if __name__ == "__main__":
