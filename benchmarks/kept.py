@@ -19,7 +19,7 @@ class Kept:
         place = RESULTS / f"{name}.json"
         before = json.loads(place.read_text()) if place.exists() else {}
         same = all(before.get(key) == value for key, value in measured.items())
-        self.rows: list[dict[str, Any]] = before["rows"] if same else []
+        self.rows: list[dict[str, Any]] = before.get("rows", []) if same else []
 
     def row(self, **key: Any) -> dict[str, Any]:
         """The row of this key, made where there is none."""
