@@ -129,13 +129,11 @@ def one_round(made: list[Any], seed: int) -> dict[str, float]:
 
 def measure(kept: Kept, source: Source, n: int, with_instances: bool, rounds: int) -> None:
     features = source.features if with_instances else {}
-    row = kept.row(runs=n, instances=len(features))
+    kinds = peers(n, with_instances)
+    row = kept.row(runs=n, instances=len(features), alone=kinds == [Capra])
     missing = range(len(row["found"]), rounds)
-    made = (
-        [kind(source.space, source.runs(n, with_instances), features) for kind in peers(n, with_instances)]
-        if missing
-        else []
-    )
+    runs = source.runs(n, with_instances) if missing else []
+    made = [kind(source.space, runs, features) for kind in kinds] if missing else []
     for seed in missing:
         row["found"].append(one_round(made, seed))
         row["median"] = {name: float(np.median([one[name] for one in row["found"]])) for name in row["found"][0]}

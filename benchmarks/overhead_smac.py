@@ -38,7 +38,9 @@ class Smac:
         scenario = Scenario(theirs, output_directory=Path(self._folder.name), deterministic=True, n_trials=10**6, **named)
         model: Any = AlgorithmConfigurationFacade.get_model(scenario, pca_components=None)
         model._rf_opts["max_leaf_nodes"] = self.leaves
-        facade = AlgorithmConfigurationFacade(scenario, _target, model=model, logging_level=False)
+        facade = AlgorithmConfigurationFacade(
+            scenario, _on_instance if features else _alone, model=model, logging_level=False
+        )
         _tell(facade.runhistory, theirs, runs)
         self._selector: Any = facade._config_selector
 
@@ -61,7 +63,11 @@ def _components(features: dict[str, list[float]], count: int = 4) -> dict[str, l
     return dict(zip(features, (left * sizes)[:, :count].tolist(), strict=True))
 
 
-def _target(config: Any, instance: str | None = None, seed: int = 0) -> float:
+def _alone(config: Any, seed: int = 0) -> float:
+    raise NotImplementedError("nothing is run here")
+
+
+def _on_instance(config: Any, instance: str, seed: int = 0) -> float:
     raise NotImplementedError("nothing is run here")
 
 
