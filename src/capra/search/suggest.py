@@ -86,7 +86,7 @@ class Suggester:
         score = self._score(model, instances, best, rng)
         tried = codes[self.observations.tried]
         if self._pool is not None:
-            fresh = unseen(self._pool, tried)
+            fresh = rng.permutation(unseen(self._pool, tried))  # among equals by chance, not in the pool's order
             rows = fresh[np.argsort(-score(fresh), kind="stable")[:count]] if len(fresh) else fresh
         else:
             known = codes[np.argsort(mean, kind="stable")]

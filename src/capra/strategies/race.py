@@ -227,6 +227,7 @@ class Race:
         fresh = some(common, size, seed, ChainMap(costs, later)) or some(common, size, seed, costs)
         if begun is not None and begun not in fresh:
             fresh[:1] = [begun]
+        fresh.sort(key=lambda pair: not self._duel(config, pair).failed)  # no bound for the others before that is tried
         challenger.compared, challenger.left, challenger.asked = finished + fresh, set(fresh), len(finished)
         challenger.spent, challenger.bound = sum(costs[pair] for pair in finished), math.inf
         self._queue.pop(config, None)
