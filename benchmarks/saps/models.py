@@ -20,7 +20,7 @@ from capra.runs import Configuration
 BOUND = float(np.log10(CUTOFF))
 SIZES = (200, 1_000, 4_000)
 LARGEST_PROCESS = 1_000
-ASKED, RUNS = 150, 20
+ASKED, RUNS = 100, 20
 CONTENDERS = [("constant", "T"), ("forest", "I"), ("forest", "D"), ("forest", "S&H"), ("forest", "sample")]
 CONTENDERS += [("network", "I"), ("network", "D"), ("network", "S&H"), ("network", "T"), ("process", "T")]
 DRAWN = {"network T": "network, Tobit", "forest S&H": "forest, S&H", "forest sample": "forest, sampling"}

@@ -155,22 +155,21 @@ def overall(found: dict[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def report() -> None:
-    """Print the table of what was kept, and store it."""
-    rows = kept()
-    if not rows:
-        return
-    found = table(rows)
+    """Print the tables of what was kept, as Markdown for docs/studies/saps.md, and store them."""
+    found = table(kept())
+    print(
+        "\n| instance | method | repetitions | median [quartiles] | score | p (best) | p (random) |\n|---|---|---|---|---|---|---|"
+    )
     for name, problem in found.items():
-        print(f"\n{name}: default {problem['default']:.1f} steps")
+        print(f"| {name} | default | | {problem['default']:.0f} | | | |")
         for method, row in problem["methods"].items():
             low, middle, high = row["quartiles"]
-            print(
-                f"  {method:18}{middle:9.1f} [{low:.1f}; {high:.1f}]  score {row['score']:5.1f}  p {row['p_against_best']:.3g}"
-                f"  against random {row['p_against_random']:.3g}  ({row['repetitions']})"
-            )
+            numbers = f"{row['score']:.0f} | {row['p_against_best']:.3g} | {row['p_against_random']:.3g}"
+            print(f"| {name} | {method} | {row['repetitions']} | {middle:.0f} [{low:.0f}; {high:.0f}] | {numbers} |")
     average = overall(found)
+    print("\n| method | average rank | average score |\n|---|---|---|")
     for method, row in average.items():
-        print(f"  {method:18} rank {row['rank']:.2f}  score {row['score']:.1f}")
+        print(f"| {method} | {row['rank']:.2f} | {row['score']:.1f} |")
     budget = {"steps": STEPS, "runs": RUNS}
     write_results(
         "saps_tune", {"machine": machine("numpy", "scipy"), "budget": budget, "problems": found, "average": average}
