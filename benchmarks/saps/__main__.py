@@ -1,8 +1,8 @@
 """SAPS, a local search for SAT, tuned by its number of steps (Eggensperger et al. 2021): ``python -m benchmarks.saps COMMAND``.
 
-``match``: is our solver the one of the recorded runs? ``tune``: configurators on three instances; every finished repetition is kept
-in benchmarks/results/saps_tune.jsonl, and the next call goes on from there. ``models``: models of the runs of such tunings, asked about
-configurations of others. ``plot``: their predictions as a picture in docs/images (needs matplotlib).
+``match``: is our solver the one of the recorded runs? ``tune``: configurators on three instances; every finished repetition is
+kept in benchmarks/results/saps_tune.jsonl, and the next call goes on from there. ``models``: models of the runs of such tunings,
+asked about configurations of others. ``plot``: their predictions as a picture in docs/images (needs matplotlib).
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,32 +87,33 @@ def scored(seen: Runs, asked: Truth, contender: tuple[str, str], seed: int) -> t
     return found, cut
 
 
-def study(histories: int, held_out: int, seeds: int) -> None:
-    """Fit every model to the first runs of most histories, ask about configurations of the others; print and store."""
+def asked_and_known(histories: int, held_out: int) -> tuple[Truth, list[Runs]]:
+    """Configurations of the first histories, of which the truth is found out, and the runs of the others."""
     problem = problems()[-1]
     made = [history(problem, repetition) for repetition in range(histories)]
     others = list(dict.fromkeys(config for _, configs in made[:held_out] for config in configs))
     chosen = np.random.default_rng(0).permutation(len(others))[:ASKED]
-    asked = truth(problem, [others[i] for i in chosen])
-    known = [runs for runs, _ in made[held_out:]]
-    rows: list[dict[str, Any]] = []
-    drawn: dict[str, list[float]] = {}
-    with threadpool_limits(1):
-        for size in SIZES:
-            seen = first_of(known, size)
-            print(f"\n{len(seen.y)} runs, {seen.censored.mean():.0%} censored", flush=True)
-            for contender in CONTENDERS:
-                if contender[0] == "process" and size > LARGEST_PROCESS:
-                    continue
-                found = [scored(seen, asked, contender, seed) for seed in range(seeds)]
-                name = " ".join(contender)
-                drawn[name] = found[0][1].round(4).tolist()  # the largest size comes last
-                about = {"model": name, "runs": len(seen.y), "censored": float(seen.censored.mean())}
-                rows.append(about | quartiles([scores for scores, _ in found]))
-                print(f"  {name:14}" + "".join(f"  {key} {rows[-1][key][1]:7.3f}" for key in found[0][0]), flush=True)
-    points = {"truth": asked.means.round(4).tolist(), **{name: drawn[name] for name in DRAWN}}
+    return truth(problem, [others[i] for i in chosen]), [runs for runs, _ in made[held_out:]]
+
+
+def study(histories: int, held_out: int, seeds: int) -> None:
+    """Fit every model to the first runs of most histories, ask about configurations of the others; print and store."""
+    asked, known = asked_and_known(histories, held_out)
     about = {"histories": histories, "held_out": held_out, "seeds": seeds, "configurations": len(asked.means)}
-    write_results("saps_models", {"machine": machine("numpy", "scipy"), **about, "rows": rows, "points": points})
+    rows: list[dict[str, Any]] = []
+    points = {"truth": asked.means.round(4).tolist()}
+    with threadpool_limits(1):
+        for size, contender in product(SIZES, CONTENDERS):
+            if contender[0] == "process" and size > LARGEST_PROCESS:
+                continue
+            seen = first_of(known, size)
+            found = [scored(seen, asked, contender, seed) for seed in range(seeds)]
+            name, censored = " ".join(contender), float(seen.censored.mean())
+            points[name] = found[0][1].round(4).tolist()  # the largest size comes last
+            rows.append({"model": name, "runs": len(seen.y), "censored": censored} | quartiles([one for one, _ in found]))
+            scores = " | ".join(f"{rows[-1][key][1]:.2f}" for key in found[0][0])
+            print(f"| {len(seen.y)} ({censored:.0%} censored) | {name} | {scores} |", flush=True)
+            write_results("saps_models", {"machine": machine("numpy", "scipy"), **about, "rows": rows, "points": points})
 
 
 def plot() -> None:
@@ -120,7 +122,7 @@ def plot() -> None:
 
     found = json.loads((RESULTS / "saps_models.json").read_text())
     points = {name: 10.0 ** np.array(values) for name, values in found["points"].items()}
-    low = 0.9 * min(float(values.min()) for values in points.values())
+    low = 0.9 * min(float(points[name].min()) for name in ("truth", *DRAWN))
     figure, axes = plt.subplots(1, len(DRAWN), figsize=(10, 3.6), sharey=True)
     for axis, (name, title) in zip(axes, DRAWN.items(), strict=True):
         last = next(row for row in reversed(found["rows"]) if row["model"] == name)

@@ -156,10 +156,12 @@ def overall(found: dict[str, Any]) -> dict[str, dict[str, float]]:
 
 def report() -> None:
     """Print the tables of what was kept, as Markdown for docs/studies/saps.md, and store them."""
-    found = table(kept())
-    print(
-        "\n| instance | method | repetitions | median [quartiles] | score | p (best) | p (random) |\n|---|---|---|---|---|---|---|"
-    )
+    rows = kept()
+    if not rows:
+        return
+    found = table(rows)
+    print("\n| instance | method | repetitions | median [quartiles] | score | p (best) | p (random) |")
+    print("|---|---|---|---|---|---|---|")
     for name, problem in found.items():
         print(f"| {name} | default | | {problem['default']:.0f} | | | |")
         for method, row in problem["methods"].items():
