@@ -11,7 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.machine import RESULTS, machine, write_results
-from benchmarks.saps.problems import CUTOFF, FRESH, Problem, problems
+from benchmarks.saps.problems import CUTOFF, FRESH, QUANTILES, Problem, problems
 from benchmarks.saps.solver import Parameters, saps_space
 from capra.analysis.statistics import paired_permutation_test
 from capra.runs import History
@@ -30,6 +30,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "ensemble EI": ("smac", {"model": "ensemble"}),
     "process": ("smac", {"model": "gp"}),
 }
+DEFAULT = "default"
 KEPT = RESULTS / "saps_tune.jsonl"
 Row = dict[str, Any]
 
@@ -58,6 +59,13 @@ def tuned(problem: Problem, method: str, repetition: int) -> Result:
 
 def one(problem: Problem, method: str, repetition: int) -> Row:
     """One tuning, and what its final configuration takes on average with fresh seeds."""
+    if method == DEFAULT:
+        return {
+            "problem": problem.name,
+            "method": method,
+            "repetition": 0,
+            "steps": problem.mean_steps(Parameters(), JUDGED),
+        }
     began = time.process_time()
     result = tuned(problem, method, repetition)
     seconds = time.process_time() - began
@@ -87,7 +95,8 @@ def collect(repetitions: int, minutes: float, methods: list[str], names: list[st
     chosen = [problem for problem in problems() if problem.name in names]
     end = time.monotonic() + 60.0 * minutes
     with KEPT.open("a") as file:
-        for repetition, problem, method in product(range(repetitions), chosen, methods):
+        defaults = [(0, problem, DEFAULT) for problem in chosen]
+        for repetition, problem, method in (*defaults, *product(range(repetitions), chosen, methods)):
             if (problem.name, method, repetition) in known:
                 continue
             if time.monotonic() > end:
@@ -95,9 +104,7 @@ def collect(repetitions: int, minutes: float, methods: list[str], names: list[st
             row = one(problem, method, repetition)
             file.write(json.dumps(row) + "\n")
             file.flush()
-            print(
-                f"{repetition:3d} {problem.name:5} {method:18} {row['steps']:8.1f} steps, {row['cpu_s']:.1f} s", flush=True
-            )
+            print(f"{repetition:3d} {problem.name:5} {method:18} {row['steps']:8.1f} steps", flush=True)
 
 
 # --- the table ---
@@ -106,13 +113,11 @@ def collect(repetitions: int, minutes: float, methods: list[str], names: list[st
 def table(rows: list[Row]) -> dict[str, Any]:
     """Problem → method → quartiles, score, and the probability of such a difference from the best by chance."""
     found: dict[str, Any] = {}
-    for problem in problems():
-        costs = {method: _costs(rows, problem.name, method) for method in METHODS}
+    for problem in QUANTILES:
+        costs = {method: _costs(rows, problem, method) for method in METHODS}
         costs = {method: values for method, values in costs.items() if values}
-        if not costs:
-            continue
-        default = problem.mean_steps(Parameters(), 5 * JUDGED)
-        found[problem.name] = {"default": default, "methods": _compared(costs)}
+        if costs:
+            found[problem] = {"default": _costs(rows, problem, DEFAULT)[0], "methods": _compared(costs)}
     return found
 
 
