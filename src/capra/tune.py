@@ -204,7 +204,7 @@ class Tuning:
         if outcome.aborts:
             raise self._broken(f"stopped, because {outcome.reason}", request)
         if broken:
-            what = f"at least {ALIKE} runs in a row crashed alike, and so did a run that had succeeded before"
+            what = f"at least {ALIKE} runs in a row crashed alike, and a run that had succeeded before failed as well"
             raise self._broken(f"{what}: {outcome.reason}. No configuration was blamed", request)
         if self._is_over:
             return

@@ -147,7 +147,7 @@ def test_another_workers_success_between_the_crashes_does_not_hide_the_first() -
 def test_after_the_repair_it_is_as_if_nothing_had_happened(tmp_path: Path) -> None:
     whole = tune(small())
     for count in (40, 30, 1, 70):  # runs that each session makes before it breaks
-        with pytest.raises(TargetError, match=r"so did a run that had succeeded before: exit code 127"):
+        with pytest.raises(TargetError, match=r"a run that had succeeded before failed as well: exit code 127"):
             tune(small(breaks_after(count)), out=tmp_path)
         assert check(tmp_path / STORE) == []
         done = stored(tmp_path)
