@@ -1,0 +1,46 @@
+"""Capra beside SMAC3 1.4.0, SMAC3 2.4.1 and irace 3.5, at equal budgets.
+
+``python -m benchmarks.peers run clasp --seeds 5`` makes the tunings that are not in the results yet, tools interleaved;
+``python -m benchmarks.peers judge`` measures the incumbents of the real runs on the test instances, all in one batch;
+``python -m benchmarks.peers table`` prints the tables and draws the curves. docs/studies/peers.md says how to install the peers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from benchmarks.peers.rows import forget, rows, write_row
+from benchmarks.peers.tools import TOOLS, tuning
+
+
+def run(given: argparse.Namespace) -> None:
+    forget(given.problem, given.again)
+    until = time.monotonic() + 60.0 * given.minutes
+    for seed in range(given.seeds):
+        for tool in given.tools:
+            if time.monotonic() > until:
+                return
+            if not any((row["tool"], row["seed"]) == (tool, seed) for row in rows(given.problem)):
+                row = tuning(given.problem, tool, seed)
+                write_row(row)
+                kept = {key: value for key, value in row.items() if key != "incumbents"}
+                print(kept, len(row["incumbents"]), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    making = commands.add_parser("run")
+    making.add_argument("problem", help="clasp, spear-1h, spear-3h …")
+    making.add_argument("--tools", nargs="+", default=list(TOOLS), choices=list(TOOLS))
+    making.add_argument("--seeds", type=int, default=5)
+    making.add_argument("--minutes", type=float, default=1e9, help="start no tuning after so many")
+    making.add_argument("--again", nargs="+", default=[], choices=list(TOOLS), help="forget the rows of these tools first")
+    making.set_defaults(call=run)
+    given = parser.parse_args()
+    given.call(given)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""``python -m benchmarks.peers.ours PROBLEM TOOL SEED FOLDER [PORT]``: one tuning by Capra, as a process of its own.
+
+On the virtual clock it asks the referee, as its peers do; real runs it makes itself. Prints its account as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers.client import Referee, Stop
+from benchmarks.peers.problems import make
+from capra.runs import Outcome, RunRequest, Status
+from capra.tune import Result, Tuning, tune
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "capra-roar": {"strategy": "roar"},
+    "capra-smac": {"strategy": "smac", "model": "forest"},
+}
+
+
+class Remote:
+    """A target that the referee runs."""
+
+    def __init__(self, port: int) -> None:
+        self.referee = Referee(port)
+
+    def run(self, request: RunRequest) -> Outcome:
+        status, seconds = self.referee.run(request.config, request.instance or "", request.seed, request.cutoff)
+        return Outcome(Status[status], seconds, request.cutoff)
+
+    def __call__(self, *_: object) -> float:
+        raise NotImplementedError("simulated only")
+
+    def watch(self, tuning: Tuning) -> None:
+        if tuning.strategy.incumbent is not None:
+            self.referee.best(tuning.strategy.incumbent)
+
+
+def simulated(problem: str, tool: str, seed: int, port: int) -> None:
+    target = Remote(port)
+    try:
+        tune(make(problem).scenario(target), engine="simulated", seed=seed, watch=target.watch, **SETTINGS[tool])
+    except Stop:
+        pass
+    target.referee.bye()
+
+
+def real(problem: str, tool: str, seed: int, folder: Path) -> dict[str, Any]:
+    """Target time alone counts against the budget here, as for the peers; our own is reported."""
+    moments: list[dict[str, Any]] = []
+
+    def watch(tuning: Tuning) -> None:
+        incumbent = tuning.strategy.incumbent
+        if incumbent is not None and (not moments or moments[-1]["config"] != dict(incumbent)):
+            spent = {"target": tuning.history.spent, "own": tuning.meter.own, "runs": len(tuning.history)}
+            moments.append(spent | {"config": dict(incumbent)})
+
+    scenario = make(problem).scenario(None)
+    began, before = time.monotonic(), time.process_time()
+    result = tune(scenario, seed=seed, overhead="ignore", out=folder / "store", watch=watch, **SETTINGS[tool])
+    own, wall = time.process_time() - before, time.monotonic() - began
+    return account(result, own, wall) | {"incumbents": moments}
+
+
+def account(result: Result, own: float, wall: float) -> dict[str, Any]:
+    history = result.history
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {
+        "runs": len(history),
+        "configurations": len(list(history.configurations)),
+        "target": round(history.spent, 3),
+        "own": round(own, 3),
+        "wall": round(wall, 1),
+        "end": "finished",
+        "supervisors": round(children.ru_utime + children.ru_stime - history.spent, 3),
+    }
+
+
+def main() -> None:
+    problem, tool, seed, folder, *port = sys.argv[1:]
+    if port:
+        simulated(problem, tool, int(seed), int(port[0]))
+    else:
+        print(json.dumps(real(problem, tool, int(seed), Path(folder))))
+
+
+if __name__ == "__main__":
+    main()
