@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 import time
 
+from benchmarks.peers import table
+from benchmarks.peers.judge import judge
 from benchmarks.peers.rows import forget, rows, write_row
 from benchmarks.peers.tools import TOOLS, tuning
 
@@ -23,7 +25,8 @@ def run(given: argparse.Namespace) -> None:
                 return
             if not any((row["tool"], row["seed"]) == (tool, seed) for row in rows(given.problem)):
                 row = tuning(given.problem, tool, seed)
-                write_row(row)
+                if not row["end"].startswith("exit code"):
+                    write_row(row)
                 kept = {key: value for key, value in row.items() if key != "incumbents"}
                 print(kept, len(row["incumbents"]), flush=True)
 
@@ -38,6 +41,11 @@ def main() -> None:
     making.add_argument("--minutes", type=float, default=1e9, help="start no tuning after so many")
     making.add_argument("--again", nargs="+", default=[], choices=list(TOOLS), help="forget the rows of these tools first")
     making.set_defaults(call=run)
+    judging = commands.add_parser("judge")
+    judging.add_argument("--seeds", type=int, default=5, help="on each of the 20 test instances")
+    judging.add_argument("--curves", action="store_true", help="every incumbent, not only the last ones")
+    judging.set_defaults(call=lambda given: judge(given.seeds, finals=not given.curves))
+    commands.add_parser("table").set_defaults(call=lambda _: table.main())
     given = parser.parse_args()
     given.call(given)
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-class Stop(BaseException):  # noqa: N818
+class Stop(BaseException):
     """The budget is used up. No Exception: tools take those for crashes of the target."""
 
 

@@ -12,7 +12,7 @@ say <- function(kind, ...) writeLines(paste(kind, sprintf("%.6f", own()), ..., s
 words <- function(configuration) {
   configuration <- as.list(configuration)
   values <- configuration[!is.na(configuration) & !startsWith(names(configuration), ".")]
-  paste(names(values), vapply(values, as.character, ""), sep = "=", collapse = "\t")
+  paste(gsub(".", "-", names(values), fixed = TRUE), vapply(values, as.character, ""), sep = "=", collapse = "\t")
 }
 
 target_runner <- function(experiment, scenario) {

@@ -1,10 +1,11 @@
-"""``python -m benchmarks.peers.ours PROBLEM TOOL SEED FOLDER [PORT]``: one tuning by Capra, as a process of its own.
+"""``python -m benchmarks.peers.ours TOOL SEED FOLDER [PORT]``: one tuning by Capra, as a process of its own.
 
 On the virtual clock it asks the referee, as its peers do; real runs it makes itself. Prints its account as JSON.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import resource
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.client import Referee, Stop
-from benchmarks.peers.problems import make
+from benchmarks.peers.problems import Clasp, told_scenario
 from capra.runs import Outcome, RunRequest, Status
 from capra.tune import Result, Tuning, tune
 
@@ -41,17 +42,15 @@ class Remote:
             self.referee.best(tuning.strategy.incumbent)
 
 
-def simulated(problem: str, tool: str, seed: int, port: int) -> None:
+def simulated(tool: str, seed: int, folder: Path, port: int) -> None:
     target = Remote(port)
-    try:
-        tune(make(problem).scenario(target), engine="simulated", seed=seed, watch=target.watch, **SETTINGS[tool])
-    except Stop:
-        pass
+    with contextlib.suppress(Stop):
+        tune(told_scenario(folder, target), engine="simulated", seed=seed, watch=target.watch, **SETTINGS[tool])
     target.referee.bye()
 
 
-def real(problem: str, tool: str, seed: int, folder: Path) -> dict[str, Any]:
-    """Target time alone counts against the budget here, as for the peers; our own is reported."""
+def real(tool: str, seed: int, folder: Path) -> dict[str, Any]:
+    """Our own CPU time counts against the budget as well, which is more than is asked of the peers here."""
     moments: list[dict[str, Any]] = []
 
     def watch(tuning: Tuning) -> None:
@@ -60,9 +59,9 @@ def real(problem: str, tool: str, seed: int, folder: Path) -> dict[str, Any]:
             spent = {"target": tuning.history.spent, "own": tuning.meter.own, "runs": len(tuning.history)}
             moments.append(spent | {"config": dict(incumbent)})
 
-    scenario = make(problem).scenario(None)
+    scenario = Clasp().scenario()
     began, before = time.monotonic(), time.process_time()
-    result = tune(scenario, seed=seed, overhead="ignore", out=folder / "store", watch=watch, **SETTINGS[tool])
+    result = tune(scenario, seed=seed, out=folder / "store", watch=watch, **SETTINGS[tool])
     own, wall = time.process_time() - before, time.monotonic() - began
     return account(result, own, wall) | {"incumbents": moments}
 
@@ -82,11 +81,11 @@ def account(result: Result, own: float, wall: float) -> dict[str, Any]:
 
 
 def main() -> None:
-    problem, tool, seed, folder, *port = sys.argv[1:]
+    tool, seed, folder, *port = sys.argv[1:]
     if port:
-        simulated(problem, tool, int(seed), int(port[0]))
+        simulated(tool, int(seed), Path(folder), int(port[0]))
     else:
-        print(json.dumps(real(problem, tool, int(seed), Path(folder))))
+        print(json.dumps(real(tool, int(seed), Path(folder))))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import shutil
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +25,7 @@ from capra.space import Space
 from capra.space.files import read_space
 from capra.space.irace import write_irace
 from capra.space.json import write_json
+from capra.space.pcs import write_pcs
 
 WORK = Path(__file__).resolve().parents[2] / "runs" / "peers"
 """Instances, logs and stores; nothing in it is part of the project."""
@@ -43,15 +45,16 @@ class Problem:
     rules: Rules
 
     def describe(self, folder: Path) -> Path:
-        """The problem as files for a peer: space as ConfigSpace's JSON and for irace, the rest as JSON."""
+        """The problem as files for a peer: the space in every format that is needed, the rest as JSON."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "space.json").write_text(write_json(self.space))
-        parameters, _, forbidden = write_irace(self.space).partition("[forbidden]\n")  # irace 3.5 wants a file of its own
+        (folder / "space.pcs").write_text(write_pcs(self.space))
+        parameters, _, forbidden = self._for_irace().partition("[forbidden]\n")  # irace 3.5 wants a file of its own
         (folder / "parameters.txt").write_text(parameters)
         (folder / "forbidden.txt").write_text(forbidden)
         names = list(self.space.names)
         default = [str(self.space.default.get(name, "NA")) for name in names]
-        (folder / "default.txt").write_text(" ".join(names) + "\n" + " ".join(default) + "\n")
+        (folder / "default.txt").write_text(" ".join(names).replace("-", ".") + "\n" + " ".join(default) + "\n")
         (folder / "instances.txt").write_text("\n".join(self.train) + "\n")
         told = {
             "instances": self.train,
@@ -63,6 +66,13 @@ class Problem:
         }
         (folder / "problem.json").write_text(json.dumps(told))
         return folder
+
+    def _for_irace(self) -> str:
+        """irace 3.5 allows no '-' in names."""
+        text = write_irace(self.space)
+        for name in self.space.names:
+            text = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", name.replace("-", "."), text)
+        return text
 
 
 # --- SPEAR-SWV ---
@@ -91,23 +101,32 @@ class Spear:
     def run(self, request: RunRequest) -> Outcome:
         return self.surrogate.run(request)
 
-    def scenario(self, target: Any) -> Scenario:
-        """For Capra, which asks the referee as everybody does."""
-        problem = self.problem
-        names = tuple(f"f{i}" for i in range(self.surrogate.features.shape[1]))
-        features = Features(names, {name: tuple(row) for name, row in problem.features.items()})
-        budget = {"cpu": problem.rules.total}
-        return self.surrogate.scenario(train=problem.train, budget=budget, target=target, features=features)
-
     def test_cost(self, config: Configuration) -> float:
         """Mean PAR10 over the test instances."""
         return float(self.surrogate.costs(config, self.problem.test).mean())
 
 
+def told_scenario(folder: Path, target: Any) -> Scenario:
+    """A described problem for Capra, which asks the referee as everybody does."""
+    told = json.loads((folder / "problem.json").read_text())
+    columns = range(len(next(iter(told["features"].values()))))
+    features = Features(tuple(f"f{i}" for i in columns), {name: tuple(row) for name, row in told["features"].items()})
+    return Scenario(
+        target=target,
+        space=read_space(folder / "space.json"),
+        instances=told["instances"],
+        features=features,
+        cutoff=told["cutoff"],
+        deterministic=told["deterministic"],
+        objective="par10",
+        budget={"cpu": told["target"]},
+    )
+
+
 # --- clasp on quasigroups with holes ---
 
 ORDER, HOLES = 30, 378
-CUTOFF, TARGET, TOTAL, WALL = 5.0, 180.0, 360.0, 1800.0
+CUTOFF, TARGET, TOTAL, WALL = 5.0, 180.0, 300.0, 1800.0
 TRAIN, TEST = range(100, 130), range(200, 220)
 OPTIONS = ("--configuration=trendy", "-q", "--outf=0", "--seed={seed}", "{instance}", "{params}")
 
@@ -117,7 +136,8 @@ def switch(name: str) -> dict[str, str]:
 
 
 ARGUMENTS: dict[str, Any] = {
-    "sat_prepro": {"no": "--sat-prepro=no"} | {n: f"--sat-prepro={n},iter={{sp_iter}},occ={{sp_occ}},time=240" for n in "123"},
+    "sat_prepro": {"no": "--sat-prepro=no"}
+    | {n: f"--sat-prepro={n},iter={{sp_iter}},occ={{sp_occ}},time=240" for n in "123"},
     "heuristic": {
         "Vsids": "--heuristic=Vsids,{vsids_decay}",
         "Vmtf": "--heuristic=Vmtf,{vmtf_n}",
@@ -130,7 +150,8 @@ ARGUMENTS: dict[str, Any] = {
     "nant": switch("nant"),
     "update_act": {"yes": "--update-act", "no": ""},
     "contraction": {"yes": "--contraction={contr_n},{contr_rep}", "no": "--contraction=no"},
-    "strengthen": {"no": "--strengthen=no"} | {k: f"--strengthen={k},{{str_type}},{{str_bump}}" for k in ("local", "recursive")},
+    "strengthen": {"no": "--strengthen=no"}
+    | {k: f"--strengthen={k},{{str_type}},{{str_bump}}" for k in ("local", "recursive")},
     "restarts": {
         "no": "--restarts=no",
         "D": "--restarts=D,{r_n},{r_D_f}",
@@ -188,7 +209,7 @@ class Clasp:
 
     @cached_property
     def _engine(self) -> LocalEngine:
-        return LocalEngine(self.scenario(None))
+        return LocalEngine(self.scenario())
 
     def run(self, request: RunRequest) -> Outcome:
         self._engine.submit(request)
@@ -196,8 +217,8 @@ class Clasp:
             pass
         return found[0][1]
 
-    def scenario(self, target: Any) -> Scenario:
-        """``target`` is not used: Capra runs clasp itself."""
+    def scenario(self) -> Scenario:
+        """As Capra tunes it, and as the referee runs it for the others."""
         problem = self.problem
         clasp = shutil.which("clasp")
         if clasp is None:

@@ -20,14 +20,15 @@ from capra.runs import Configuration
 HERE = Path(__file__).parent
 ENVIRONMENTS = Path(os.environ.get("CAPRA_PEERS", WORK / "environments"))
 """Where the peers' Python environments are: smac1 and smac2."""
+SOURCES = str(HERE.parents[1] / "src")
 TOOLS = ("irace", *SETTINGS, "smac-2.4.1", "smac-1.4.0")
 LIBRARIES = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
-def command(problem: str, tool: str, seed: int, folder: Path) -> list[str]:
+def command(tool: str, seed: int, folder: Path) -> list[str]:
     """What to start; the port of the referee is added."""
     if tool in SETTINGS:
-        return [sys.executable, "-m", "benchmarks.peers.ours", problem, tool, str(seed), str(folder)]
+        return [sys.executable, "-m", "benchmarks.peers.ours", tool, str(seed), str(folder)]
     if tool == "irace":
         return ["Rscript", str(HERE / "irace.R"), str(folder), str(seed)]
     major = tool.removeprefix("smac-")[0]
@@ -46,9 +47,9 @@ def tuning(name: str, tool: str, seed: int) -> dict[str, Any]:
     problem.problem.describe(folder)
     row = {"problem": name, "tool": tool, "seed": seed, **version(tool), "machine": machine("capra", "numpy")}
     if tool in SETTINGS and isinstance(problem, Clasp):
-        row |= own_runs(command(name, tool, seed, folder), folder)
+        row |= own_runs(command(tool, seed, folder), folder)
     else:
-        row |= refereed(problem, command(name, tool, seed, folder), folder).row()
+        row |= refereed(problem, command(tool, seed, folder), folder).row()
     if isinstance(problem, Spear):
         for moment in row["incumbents"]:
             moment["cost"] = problem.test_cost(Configuration(moment["config"]))
@@ -73,8 +74,12 @@ def refereed(problem: Spear | Clasp, words: list[str], folder: Path) -> Account:
 
 @cache
 def version(tool: str) -> dict[str, str]:
-    """Which Capra: its commit, and a mark where files were changed since."""
+    """Which Capra: the last commit that changed it, and a mark where its files were changed since."""
     if tool not in SETTINGS:
         return {}
-    words = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
-    return {"commit": subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()}
+    changed = "+" if _git("status", "--porcelain", "--", SOURCES) else ""
+    return {"commit": _git("log", "-1", "--format=%h", "--", SOURCES) + changed}
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(["git", *words], capture_output=True, text=True, check=True, cwd=HERE).stdout.strip()
