@@ -37,6 +37,10 @@ class Rules:
     total: float
     wall: float
 
+    def later(self, factor: float) -> Rules:
+        """With more target time."""
+        return Rules(factor * self.target, factor * self.total, self.wall)
+
 
 @dataclass
 class Account:
