@@ -5,11 +5,15 @@ from __future__ import annotations
 import shutil
 from typing import Any
 
+import numpy as np
+
 from benchmarks.peers.problems import WORK, Clasp
 from benchmarks.peers.rows import Row, replace, rows
 from capra.runs import Configuration
 from capra.validate import Validated, validate
 
+POINTS = 8
+"""Incumbents of a tuning on its curve."""
 FRESH = 2026
 """Seed of the test seeds: other than all seeds of tunings."""
 
@@ -26,7 +30,7 @@ def measured(configs: list[Configuration], seeds: int, name: str) -> dict[str, V
 def judge(seeds: int, *, finals: bool) -> None:
     """Writes the test cost into the rows: ``cost`` of the last incumbents, ``rough`` of the others (for the curves)."""
     kept = rows("clasp")
-    moments = [moment for row in kept for moment in (row["incumbents"][-1:] if finals else row["incumbents"])]
+    moments = [moment for row in kept for moment in (row["incumbents"][-1:] if finals else thinned(row["incumbents"]))]
     found = measured([Configuration(moment["config"]) for moment in moments], seeds, "finals" if finals else "curves")
     for moment in moments:
         answer = found[Configuration(moment["config"]).id]
@@ -39,6 +43,13 @@ def judge(seeds: int, *, finals: bool) -> None:
     print(f"default {default.cost:.4f} {default.interval}")
     for row in kept:
         print(row["tool"], row["seed"], described(row))
+
+
+def thinned(moments: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first and the last, and at most so many between them, evenly over the logarithm of what was spent."""
+    at = np.log([moment["target"] + moment["own"] + 0.1 for moment in moments])
+    wanted = np.searchsorted(at, np.linspace(at[0], at[-1], POINTS))
+    return [moments[i] for i in sorted({min(int(i), len(moments) - 1) for i in wanted})]
 
 
 def _merged(kept: list[Row]) -> list[Row]:

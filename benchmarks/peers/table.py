@@ -108,8 +108,9 @@ def curve(kept: list[Row], grid: np.ndarray) -> np.ndarray:
     """Quartiles over seeds of the incumbent's test cost at each point of the grid; NaN before all have one."""
     found = []
     for row in kept:
-        at = [spent(moment) for moment in row["incumbents"]]
-        costs = np.array([np.nan, *(moment.get("rough", moment.get("cost", np.nan)) for moment in row["incumbents"])])
+        judged = [moment for moment in row["incumbents"] if {"rough", "cost"} & moment.keys()]
+        at = [spent(moment) for moment in judged]
+        costs = np.array([np.nan, *(moment.get("rough", moment.get("cost")) for moment in judged)])
         found.append(costs[np.searchsorted(at, grid, side="right")])
     return np.quantile(found, [0.25, 0.5, 0.75], axis=0)
 
