@@ -19,7 +19,7 @@ from benchmarks.peers.tools import TOOLS, tuning
 def run(given: argparse.Namespace) -> None:
     forget(given.problem, given.again)
     until = time.monotonic() + 60.0 * given.minutes
-    for seed in range(given.seeds):
+    for seed in range(given.first, given.seeds):
         for tool in given.tools:
             if time.monotonic() > until:
                 return
@@ -38,6 +38,7 @@ def main() -> None:
     making.add_argument("problem", help="clasp, spear-1h, spear-3h …")
     making.add_argument("--tools", nargs="+", default=list(TOOLS), choices=list(TOOLS))
     making.add_argument("--seeds", type=int, default=5)
+    making.add_argument("--first", type=int, default=0, help="seeds from here, for a second process beside the first")
     making.add_argument("--minutes", type=float, default=1e9, help="start no tuning after so many")
     making.add_argument("--again", nargs="+", default=[], choices=list(TOOLS), help="forget the rows of these tools first")
     making.set_defaults(call=run)
