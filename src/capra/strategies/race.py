@@ -117,6 +117,8 @@ class Race:
         """
         if self._incumbent_time > self._challenger_time:
             return max(1, len(self.history.record(self._reference).costs))
+        if 0 < len(self.context.scenario.configurations) <= self.started:  # a pool that was tried is raced out
+            return min(self.max_runs, self.started + 2)
         return min(self.max_runs, self.started + 2, math.ceil(4.0 * math.sqrt(self.started + 1)))
 
     def batch(self, finished: int) -> int:
