@@ -117,7 +117,7 @@ class Race:
         """
         if self._incumbent_time > self._challenger_time:
             return max(1, len(self.history.record(self._reference).costs))
-        if 0 < len(self.context.scenario.configurations) <= self.started:  # a pool that was tried is raced out
+        if self.context.scenario.deterministic:  # there are no more pairs than instances
             return min(self.max_runs, self.started + 2)
         return min(self.max_runs, self.started + 2, math.ceil(4.0 * math.sqrt(self.started + 1)))
 
