@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from capra.report.words import count
 from capra.scenario import Scenario
 from capra.targets import SurrogateTarget
 
@@ -281,7 +282,7 @@ def test_tune_status_resume_and_validate(tuned: Path) -> None:
     assert all(row["runs"] == 4 for row in rows)
     curve = capra("validate", tuned, "--seeds", "2", "--workers", "2", "--trajectory").stdout
     assert any(line.startswith("default   ") and set("●◉") & set(line) for line in curve.splitlines())
-    assert f"training cost {rows[1]['training_cost']:.4g} on {rows[1]['training_pairs']} pairs" in curve
+    assert f"training cost {rows[1]['training_cost']:.4g} on {count(rows[1]['training_pairs'], 'pair')}" in curve
     assert rows[1]["training_pairs"] == status["pairs"]
 
 

@@ -211,7 +211,7 @@ def test_abort_ends_the_tuning(tmp_path: Path) -> None:
     licence = tmp_path / "licence"
     licence.touch()
     wrapper = tmp_path / "wrapper.sh"
-    say = "echo Result of this Algorithm Run: $1, 0.1, 0, 0, 1, $2"
+    say = "echo Result of this Algorithm Run: $1, 2, 0, 0, 1, $2"  # two seconds: a busy machine caps nobody
     wrapper.write_text(
         f'#!/bin/sh\nsay() {{ {say}; }}\nif test -e {licence}; then say SAT; else say ABORT "no licence"; fi\n'
     )

@@ -117,8 +117,6 @@ class Race:
         """
         if self._incumbent_time > self._challenger_time:
             return max(1, len(self.history.record(self._reference).costs))
-        if self.context.scenario.deterministic:  # there are no more pairs than instances
-            return min(self.max_runs, self.started + 2)
         return min(self.max_runs, self.started + 2, math.ceil(4.0 * math.sqrt(self.started + 1)))
 
     def batch(self, finished: int) -> int:
@@ -188,11 +186,15 @@ class Race:
             del self._queue[config]
         if pair not in challenger.left or pair in self._pending.get(config, {}):
             return None
-        most = self._cutoff(challenger)
-        if most <= self.history.record(config).bounds.get(pair, 0.0):  # known to take longer than it may
+        if self._has_lost(config, challenger, [pair]):
             self._reject(config)
             return None
-        return self._request(config, pair, self.capping.cutoff(self._duel(config, pair), most))
+        return self._request(config, pair, self.capping.cutoff(self._duel(config, pair), self._cutoff(challenger)))
+
+    def _has_lost(self, config: Configuration, challenger: _Challenger, pairs: Iterable[Pair]) -> bool:
+        """Is it known to take longer on one of the pairs than it may?"""
+        most, bounds = self._cutoff(challenger), self.history.record(config).bounds
+        return any(bounds.get(pair, 0.0) >= most for pair in pairs)
 
     def _duel(self, config: Configuration, pair: Pair) -> Duel:
         return Duel(config, self._reference, pair, self.history)
@@ -233,10 +235,12 @@ class Race:
         challenger.compared, challenger.left, challenger.asked = finished + fresh, set(fresh), len(finished)
         challenger.spent, challenger.bound = sum(costs[pair] for pair in finished), math.inf
         self._queue.pop(config, None)
-        if fresh:
-            self._queue[config] = challenger
-        else:
+        if not fresh:
             self._judge(config)
+        elif begun is None and self._has_lost(config, challenger, fresh):  # else it would not have begun
+            self._reject(config)
+        else:
+            self._queue[config] = challenger
 
     def _put_off(self, config: Configuration) -> dict[Pair, float]:
         """Pairs on which the challenger was stopped although it had not lost: where the incumbent has failed."""
