@@ -69,9 +69,9 @@ def typed(command: Command, folder: Path) -> tuple[int, str]:
         assert process.stdout is not None
         said = ""
         for line in process.stdout:
-            said += line
-            if "Ctrl-C" in command.line and "new incumbent" in line:
+            if "Ctrl-C" in command.line and "new incumbent" in line and "new incumbent" not in said:
                 process.send_signal(signal.SIGINT)
+            said += line
     return process.returncode, said
 
 
