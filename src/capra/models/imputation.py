@@ -21,21 +21,27 @@ Indices = NDArray[np.int64]
 Belief = tuple[Floats, Floats]
 """Means and standard deviations at the censored points."""
 
+SETTLED = 0.9
+"""Values that move by more than this share of what they moved before do not come nearer any more."""
+
 
 def impute(
     belief: Belief, values: Callable[[Belief], Floats], refit: Callable[[Floats], Belief], *, limit: int, tolerance: float
 ) -> int:
     """Put ``values(belief)`` in place of the unknown and ``refit``, until the values stay where they are.
 
-    That is, until they move by less than ``tolerance`` on average, or ``limit`` refits have been made. The number of refits
-    is returned; the model has then been fitted to the last values.
+    That is, until they move by less than ``tolerance`` on average, or hardly less than the time before (the trees of a
+    forest are drawn anew at every refit: its values keep moving), or ``limit`` refits have been made. The number of refits is
+    returned; the model has then been fitted to the last values.
     """
-    now = values(belief)
+    now, last = values(belief), np.inf
     for turn in range(1, limit + 1):
         belief = refit(now)
         before, now = now, values(belief)
-        if np.mean(np.abs(now - before)) < tolerance:
+        moved = np.mean(np.abs(now - before))
+        if moved < tolerance or moved > SETTLED * last:
             return turn
+        last = moved
     return limit
 
 

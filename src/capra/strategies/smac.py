@@ -50,7 +50,7 @@ class Plan:
     """Share of random challengers: they keep the search honest where the model is wrong."""
     refit: int = 2
     """Challengers between two fits, at least."""
-    fit_share: float = 0.1
+    fit_share: float = 0.06
     """Fitting and suggesting may take this share of the target time (Alg. 3: intensify at least as long as they took)."""
 
 
