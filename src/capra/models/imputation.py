@@ -31,8 +31,8 @@ def impute(
     """Put ``values(belief)`` in place of the unknown and ``refit``, until the values stay where they are.
 
     That is, until they move by less than ``tolerance`` on average, or hardly less than the time before (the trees of a
-    forest are drawn anew at every refit: its values keep moving), or ``limit`` refits have been made. The number of refits is
-    returned; the model has then been fitted to the last values.
+    forest are drawn anew at every refit: its values keep moving), or ``limit`` refits have been made. The number of
+    refits is returned; the model has then been fitted to the last values.
     """
     now, last = values(belief), np.inf
     for turn in range(1, limit + 1):
