@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from capra.errors import InputError, ScenarioError, did_you_mean
+from capra.errors import InputError, ScenarioError, did_you_mean, shown
 from capra.formats.instances import Features, Instance, find_instances, read_features
 from capra.formats.output import OutputRules
 from capra.formats.quantities import duration, positive_number, size
@@ -41,7 +41,7 @@ class Context:
     def find(self, path: str | Path) -> Path:
         """The existing file or folder that is meant."""
         if not isinstance(path, str | Path):
-            raise InputError(f"expected a path, not {path!r}")
+            raise InputError(f"expected a path, not {shown(path)}")
         for base in self.bases:
             if (base / path).exists():
                 return base / path
@@ -50,19 +50,19 @@ class Context:
 
 def text(value: Any, _: Context) -> str:
     if not isinstance(value, str):
-        raise InputError(f"expected text, not {value!r}")
+        raise InputError(f"expected text, not {shown(value)}")
     return _printable(value)
 
 
 def _printable(value: str) -> str:
     if any(ord(char) < 32 for char in value):
-        raise InputError(f"control characters in {value!r}")
+        raise InputError(f"control characters in {shown(value)}")
     return value
 
 
 def names(value: Any, context: Context) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence):
-        raise InputError(f"expected a list of text, not {value!r}")
+        raise InputError(f"expected a list of text, not {shown(value)}")
     return tuple(text(item, context) for item in value)
 
 
@@ -70,7 +70,7 @@ def one_of(*words: str) -> Callable[[Any, Context], str]:
     def read(value: Any, _: Context) -> str:
         if value not in words:
             listed = ", ".join(word for word in words if word)
-            raise InputError(f"{value!r} is none of {listed}", hint=did_you_mean(str(value), words))
+            raise InputError(f"{shown(value)} is none of {listed}", hint=did_you_mean(str(value), words))
         return str(value)
 
     return read
@@ -78,31 +78,31 @@ def one_of(*words: str) -> Callable[[Any, Context], str]:
 
 def number(value: Any, _: Context) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-        raise InputError(f"expected a number, not {value!r}")
+        raise InputError(f"expected a number, not {shown(value)}")
     return float(value)
 
 
 def whole(value: Any, _: Context) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise InputError(f"expected a whole number, not {value!r}")
+        raise InputError(f"expected a whole number, not {shown(value)}")
     return value
 
 
 def flag(value: Any, _: Context) -> bool:
     if not isinstance(value, bool):
-        raise InputError(f"expected true or false, not {value!r}")
+        raise InputError(f"expected true or false, not {shown(value)}")
     return value
 
 
 def share(value: Any, context: Context) -> float:
     if not 0.0 < number(value, context) < 1.0:
-        raise InputError(f"a share lies between 0 and 1, not {value!r}")
+        raise InputError(f"a share lies between 0 and 1, not {shown(value)}")
     return float(value)
 
 
 def seeds(value: Any, context: Context) -> tuple[int, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
-        raise InputError(f"expected a list of whole numbers, not {value!r}")
+        raise InputError(f"expected a list of whole numbers, not {shown(value)}")
     found = tuple(whole(item, context) for item in value)
     if len(set(found)) != len(found) or min(found) < 0:
         raise InputError("seeds are different and not negative")
@@ -115,7 +115,7 @@ def target(value: Any, context: Context) -> tuple[str, ...] | str | Callable[...
     if isinstance(value, str):
         if not _FUNCTION.fullmatch(value):
             raise InputError(
-                f"{value!r} is neither an argument list nor 'module:function'",
+                f"{shown(value)} is neither an argument list nor 'module:function'",
                 hint='a command is a list, never a shell line: ["solver", "{instance}", "{params}"]',
             )
         return value
@@ -167,7 +167,7 @@ def instances(value: Any, context: Context) -> tuple[Instance, ...]:
     if isinstance(value, str | Path):
         return find_instances(value, context.bases)
     if not isinstance(value, Sequence):
-        raise InputError(f"expected a path, a pattern or a list, not {value!r}")
+        raise InputError(f"expected a path, a pattern or a list, not {shown(value)}")
     found = tuple(item if isinstance(item, Instance) else Instance(text(item, context)) for item in value)
     if len({instance.name for instance in found}) != len(found):
         raise InputError("an instance stands twice")
@@ -186,7 +186,7 @@ def objective(value: Any, context: Context) -> Objective:
 
 def unit(value: Any, context: Context) -> str:
     if not _WORD.fullmatch(text(value, context)):
-        raise InputError(f"{value!r} is no unit", hint="use cpu, wall, or one word such as steps")
+        raise InputError(f"{shown(value)} is no unit", hint="use cpu, wall, or one word such as steps")
     return str(value)
 
 
@@ -196,7 +196,7 @@ def cutoff(value: Any, context: Context) -> float:
 
 def _time(value: Any, context: Context) -> float:
     if isinstance(value, str) and context.known["unit"] not in ("cpu", "wall"):
-        raise InputError(f"{value!r} is a duration, but the unit is {context.known['unit']}: give a number")
+        raise InputError(f"{shown(value)} is a duration, but the unit is {context.known['unit']}: give a number")
     return duration(value)
 
 
