@@ -106,7 +106,8 @@ class ModelProposer:
     def _refit(self, number: int, history: History, busy: Busy, incumbent: Configuration) -> None:
         began, known = self._context.clock(), len(history) - history.statuses[Status.LOST]  # a replay sees no lost runs
         pending = [(config, instance) for config, pairs in busy.items() for instance, _ in pairs]
-        rng, count = self._context.rng(_FITS, self._fits), max(LIST, 2 * len(busy))
+        rng = self._context.rng(_FITS, self._fits)
+        count = max(LIST, 2 * len(busy), 2 * (number - self._last_number))  # the next fit may be as far away as the last
         found = self._suggester.suggest(history, incumbent, rng, count=count, pending=pending)
         seconds = self._context.clock() - began
         decision = {"number": number, "seconds": seconds, "known": known, "configs": [dict(config) for config in found]}
