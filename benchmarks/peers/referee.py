@@ -19,7 +19,7 @@ from typing import Any
 
 from capra.runs import Configuration, Outcome, RunRequest
 from capra.space import Space
-from capra.space.parameters import Integer, Real
+from capra.space.parameters import Integer, Parameter, Real
 
 GRACE = 20.0
 """Seconds that a peer gets to say goodbye once it was told to stop."""
@@ -76,17 +76,15 @@ def cpu_seconds(pid: int) -> float:
 
 def configuration(space: Space, words: Sequence[str]) -> Configuration:
     """The configuration that ``name=value`` words describe."""
-    values: dict[str, Any] = {}
-    for word in words:
-        name, _, text = word.partition("=")
-        parameter = space[name]
-        kind: Callable[[str], Any] = str
-        if isinstance(parameter, Integer):
-            kind = lambda text: round(float(text))  # noqa: E731
-        elif isinstance(parameter, Real):
-            kind = float
-        values[name] = kind(text)
-    return space.configuration(values)
+    pairs = (word.partition("=")[::2] for word in words)
+    return space.configuration({name: _value(space[name], text) for name, text in pairs})
+
+
+def _value(parameter: Parameter, text: str) -> Any:
+    """R writes whole numbers as it likes: 1e+05."""
+    if isinstance(parameter, Integer):
+        return round(float(text))
+    return float(text) if isinstance(parameter, Real) else text
 
 
 class Referee:
