@@ -146,6 +146,20 @@ def test_a_mistyped_scenario_is_not_taken_for_a_parameter_file(tmp_path: Path) -
     assert "did you mean 'paramfile'?" in done.stderr
 
 
+def test_irace_3_gets_its_forbidden_clauses_in_a_file_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "p.pcs").write_text("a-b real [0, 0.00001] [0]\nc integer [0, 9] [1]\n{c = 3}\n")
+    done = capra("convert", tmp_path / "p.pcs", tmp_path / "parameters.txt", "--to", "irace3", "--json")
+    notes = json.loads(done.stdout)["notes"]
+    assert "[" not in (tmp_path / "parameters.txt").read_text()
+    assert (tmp_path / "parameters.forbidden.txt").read_text() == "c == 3\n"
+    for words in ("configurationsFile", "a-b is a.b", 'forbiddenFile = "parameters.forbidden.txt"', "digits = 5"):
+        assert any(words in note for note in notes), words
+    (tmp_path / "parameters.txt").unlink()
+    refused = capra("convert", tmp_path / "p.pcs", tmp_path / "parameters.txt", "--to", "irace3")
+    assert "parameters.forbidden.txt is already there" in refused.stderr
+    assert not (tmp_path / "parameters.txt").exists()
+
+
 def test_convert_refuses_and_loses_nothing(folder: Path) -> None:
     (folder / "typed.json").write_text(
         '{"hyperparameters": [{"type": "categorical", "name": "n", "choices": [1, 2], "default_value": 1}]}'

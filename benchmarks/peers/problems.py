@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import re
 import shutil
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +22,7 @@ from capra.runs import Configuration, Outcome, RunRequest
 from capra.scenario import Scenario
 from capra.space import Space
 from capra.space.files import read_space
-from capra.space.irace import write_irace
+from capra.space.irace import irace3_forbidden, irace_names, write_irace3
 from capra.space.json import write_json
 from capra.space.pcs import write_pcs
 
@@ -49,12 +48,10 @@ class Problem:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "space.json").write_text(write_json(self.space))
         (folder / "space.pcs").write_text(write_pcs(self.space))
-        parameters, _, forbidden = self._for_irace().partition("[forbidden]\n")  # irace 3.5 wants a file of its own
-        (folder / "parameters.txt").write_text(parameters)
-        (folder / "forbidden.txt").write_text(forbidden)
-        names = list(self.space.names)
-        default = [str(self.space.default.get(name, "NA")) for name in names]
-        (folder / "default.txt").write_text(" ".join(names).replace("-", ".") + "\n" + " ".join(default) + "\n")
+        (folder / "parameters.txt").write_text(write_irace3(self.space))
+        (folder / "forbidden.txt").write_text(irace3_forbidden(self.space))
+        default = [str(self.space.default.get(name, "NA")) for name in self.space.names]
+        (folder / "default.txt").write_text(" ".join(irace_names(self.space).values()) + "\n" + " ".join(default) + "\n")
         (folder / "instances.txt").write_text("\n".join(self.train) + "\n")
         told = {
             "instances": self.train,
@@ -66,13 +63,6 @@ class Problem:
         }
         (folder / "problem.json").write_text(json.dumps(told))
         return folder
-
-    def _for_irace(self) -> str:
-        """irace 3.5 allows no '-' in names."""
-        text = write_irace(self.space)
-        for name in self.space.names:
-            text = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", name.replace("-", "."), text)
-        return text
 
 
 # --- SPEAR-SWV ---

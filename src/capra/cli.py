@@ -278,7 +278,9 @@ def _short(key: str, value: Any) -> str:
 def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="A parameter file or a scenario, in any format.")],
     destination: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write; its suffix says the format.")],
-    to: Annotated[str | None, typer.Option(help="pcs, json, irace (parameters); toml, aclib, irace (scenarios).")] = None,
+    to: Annotated[
+        str | None, typer.Option(help="pcs, json, irace, irace3 (parameters); toml, aclib, irace (scenarios).")
+    ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:

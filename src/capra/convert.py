@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from capra.errors import InputError, ScenarioError
 from capra.formats.scenarios import SCENARIO_FORMATS, read_options, write_options
 from capra.formats.text import read_text, strip_comment
 from capra.scenario import Scenario
+from capra.space import Space
 from capra.space.files import SPACE_FORMATS, read_space, space_format
+from capra.space.irace import USUAL_DIGITS, irace3_forbidden, irace_digits, irace_names
 
 __all__ = ["convert", "write_atomically"]
 
@@ -28,11 +31,10 @@ def convert(source: Path, destination: Path, kind: str | None = None, *, force: 
     known = (*SPACE_FORMATS, *SCENARIO_FORMATS)
     if kind is not None and kind not in known:
         raise InputError(f"unknown format {kind!r}", hint="one of " + ", ".join(dict.fromkeys(known)))
-    if destination.exists() and not force:
-        raise InputError(f"{destination} is already there", hint="--force overwrites it")
+    _keep(destination, force=force)
     if _is_scenario(source):
         return _convert_scenario(source, destination, kind)
-    return _convert_space(source, destination, kind)
+    return _convert_space(source, destination, kind, force=force)
 
 
 def _is_scenario(source: Path) -> bool:
@@ -45,18 +47,39 @@ def _is_scenario(source: Path) -> bool:
     return sum(bool(_ASSIGNMENT.match(line)) for line in lines) * 2 > len(lines)
 
 
-def _convert_space(source: Path, destination: Path, kind: str | None) -> list[str]:
+def _convert_space(source: Path, destination: Path, kind: str | None, *, force: bool) -> list[str]:
     space = read_space(source)
     kind = kind or space_format(destination)
     if kind not in SPACE_FORMATS:
         raise InputError(f"{source} is a parameter file; {kind} is a scenario format")
-    write_atomically(destination, SPACE_FORMATS[kind][1](space))
-    notes = []
-    if kind == "irace":
-        notes.append("irace files carry no defaults: give the default configuration in configurationsFile")
+    texts = {destination: SPACE_FORMATS[kind][1](space)}
+    notes = [*_irace_notes(space)] if kind in ("irace", "irace3") else []
+    if kind == "irace3" and space.forbidden:
+        place = destination.with_suffix(".forbidden.txt")
+        texts[place] = irace3_forbidden(space)
+        notes.append(f'the forbidden clauses are in {place}: say forbiddenFile = "{place.name}" in irace\'s scenario')
+    if kind == "irace3" and (digits := irace_digits(space)) > USUAL_DIGITS:
+        notes.append(f"say digits = {digits} in irace's scenario: it rounds real numbers, also bounds")
     if kind == "pcs" and space.switches:
         notes.append("PCS files carry no switches: say in the scenario how parameters become arguments")
+    for path in texts:
+        _keep(path, force=force)
+    for path, text in texts.items():
+        write_atomically(path, text)
     return notes
+
+
+def _keep(path: Path, *, force: bool) -> None:
+    """What is there already stays, unless it may be overwritten."""
+    if path.exists() and not force:
+        raise InputError(f"{path} is already there", hint="--force overwrites it")
+
+
+def _irace_notes(space: Space) -> Iterator[str]:
+    yield "irace files carry no defaults: give the default configuration in configurationsFile"
+    if renamed := [f"{name} is {ours}" for name, ours in irace_names(space).items() if name != ours]:
+        some = ", ".join(renamed[:3]) + (" …" if len(renamed) > 3 else "")
+        yield f"R takes a '-' for a minus: {some}; switches are as they were"
 
 
 def _convert_scenario(source: Path, destination: Path, kind: str | None) -> list[str]:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 
 from capra.errors import FormatError, SpaceError
 from capra.space import And, Apply, Categorical, Compare, Integer, Literal, Member, Name, Or, Ordinal, Real, Space, equals
 from capra.space.arguments import Arguments
 from capra.space.files import read_space
-from capra.space.irace import parse_irace, read_irace, write_irace
+from capra.space.irace import irace3_forbidden, irace_digits, parse_irace, read_irace, write_irace, write_irace3
 from tests.space.strategies import IRACE, some, spaces
 
 ACO = """\
@@ -146,6 +146,7 @@ def test_irace_is_recognised_by_what_it_holds(tmp_path: Path) -> None:
 @some
 @given(spaces(IRACE))
 def test_irace_gives_all_but_the_defaults_back(space: Space) -> None:
+    assume(not any("-" in name or name in ("if", "for", "in", "next", "break", "else") for name in space.names))
     again = parse_irace(write_irace(space))
     plain = [p.with_default(space[p.name].default) for p in again.parameters.values()]
     assert plain == list(space.parameters.values())
@@ -161,6 +162,11 @@ def test_irace_gives_all_but_the_defaults_back(space: Space) -> None:
     [
         (Space([Categorical("a b", ("x",), "x")]), "cannot write this name"),
         (Space([Categorical("@1:q", ("x",), "x")]), "cannot write this name"),
+        (Space([Categorical("_a", ("x",), "x")]), "cannot write this name"),
+        (Space([Categorical("next", ("x",), "x")]), "cannot write this name"),
+        (Space([Categorical("a-b", ("x",), "x"), Real("a.b", 0.0, 1.0, 0.5)]), "cannot tell this name from a-b"),
+        (Space([Categorical("a", ("one|two", "y"), "y")]), "cannot write the value"),
+        (Space([Categorical("a", ("#1", "y"), "y")]), "cannot write the value"),
         (Space([Categorical("a", (1, 2), 1)]), "the value 1"),
         (Space([Categorical("a", ('say "x"', "y"), "y")]), "cannot write the value"),
         (Space([Categorical("a", ("two\nlines", "y"), "y")]), "cannot write the value"),
@@ -170,4 +176,29 @@ def test_irace_gives_all_but_the_defaults_back(space: Space) -> None:
 def test_what_irace_cannot_say_is_named(space: Space, words: str) -> None:
     with pytest.raises(SpaceError, match=words) as caught:
         write_irace(space)
-    assert caught.value.part == ("parameter", space.names[0])
+    assert caught.value.part == ("parameter", space.names[-1])
+
+
+def test_names_with_a_minus_are_written_as_r_names() -> None:
+    space = Space(
+        [Categorical("sp-mode", ("x", "y"), "x"), Real("sp-rate", 1e-6, 0.1, 0.01, log=True), Integer("n", -3, 9, 2)],
+        {"sp-rate": equals("sp-mode", "y")},
+        [Compare("<", Apply("^", (Literal(-2), Name("n"))), Literal(-9)), Member("sp-mode", ("y",))],
+        switches={"n": "-n "},
+    )
+    assert write_irace3(space).splitlines() == [
+        'sp.mode "--sp-mode=" c ("x", "y")',
+        'sp.rate "--sp-rate=" r,log (1e-06, 0.1) | sp.mode == "y"',
+        'n "-n " i (-3, 9)',
+    ]
+    assert irace3_forbidden(space).splitlines() == ["((-2) ^ n) < -9", 'sp.mode %in% c("y")']
+    assert irace_digits(space) == 6
+    assert write_irace(space) == f"{write_irace3(space)}\n[forbidden]\n{irace3_forbidden(space)}\n[global]\ndigits = 6\n"
+
+
+def test_functions_that_r_does_not_have() -> None:
+    numbers = [Real("a", 0.0, 9.0, 1.0), Real("b", 0.0, 9.0, 1.0)]
+    clause = Compare(">", Apply("ceil", (Name("a"),)), Literal(8))
+    assert irace3_forbidden(Space(numbers, forbidden=[clause])) == "ceiling(a) > 8\n"
+    with pytest.raises(SpaceError, match="no function 'cbrt'"):
+        write_irace(Space(numbers, forbidden=[Compare(">", Apply("cbrt", (Name("a"),)), Literal(2))]))

@@ -10,7 +10,7 @@ from typing import Any
 
 from capra.errors import InputError
 from capra.formats.text import read_text
-from capra.space.irace import parse_irace, write_irace
+from capra.space.irace import parse_irace, write_irace, write_irace3
 from capra.space.json import parse_json, write_json
 from capra.space.pcs import parse_pcs, write_pcs
 from capra.space.space import Space
@@ -23,6 +23,7 @@ SPACE_FORMATS: Mapping[str, tuple[Callable[[str, str | Path], Space], Callable[[
     "pcs": (parse_pcs, write_pcs),
     "json": (parse_json, write_json),
     "irace": (parse_irace, write_irace),
+    "irace3": (parse_irace, write_irace3),
 }
 _SUFFIXES = {".pcs": "pcs", ".json": "json", ".txt": "irace"}
 

@@ -7,7 +7,7 @@ limits on depth and length; the result is data (``expressions``), nothing is eva
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from capra.errors import SpaceError, did_you_mean
@@ -59,6 +59,8 @@ class Dialect:
     functions: dict[str, str] = field(default_factory=dict)
     """Spelling in the file → name in FUNCTIONS."""
     constants: dict[str, Value] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Writing: parameters that the format spells in another way."""
 
 
 _CALLS = {name: name for name in FUNCTIONS if name.isalnum() and name != "negative"}
@@ -70,7 +72,7 @@ IRACE = Dialect(
     "%in%",
     "%%",
     '"',
-    {**_CALLS, "ceiling": "ceil"},
+    {word: name for word, name in _CALLS.items() if word not in ("ceil", "cbrt")} | {"ceiling": "ceil"},  # R has neither
     {"TRUE": True, "FALSE": False},
 )
 
@@ -280,15 +282,17 @@ def format_expression(node: Expression, dialect: Dialect) -> str:
             if dialect.membership is None:
                 raise SpaceError(f"{name}: this format's forbidden clauses know no 'in'")
             items = ", ".join(_format_value(value, dialect) for value in values)
-            return f"{name} {dialect.membership} c({items})"
+            return f"{dialect.names.get(name, name)} {dialect.membership} c({items})"
 
 
 def _format_term(term: Term, dialect: Dialect) -> str:
     match term:
         case Name(name):
-            return name
+            return dialect.names.get(name, name)
         case Literal(value):
             return _format_value(value, dialect)
+        case Apply("^", (Literal(int() | float() as base), exponent)) if base < 0:  # or the minus would be the power's
+            return f"(({base!r}) ^ {_format_term(exponent, dialect)})"
         case Apply("negative", (argument,)):
             return f"(-{_format_term(argument, dialect)})"
         case Apply(function, (left, right)) if not function.isalnum():
@@ -296,6 +300,8 @@ def _format_term(term: Term, dialect: Dialect) -> str:
             return f"({_format_term(left, dialect)} {symbol} {_format_term(right, dialect)})"
         case Apply(function, arguments):
             spelling = next((word for word, name in dialect.functions.items() if name == function), None)
+            if spelling is None:
+                raise SpaceError(f"this format has no function {function!r}")
             return f"{spelling}({', '.join(_format_term(argument, dialect) for argument in arguments)})"
 
 

@@ -4,13 +4,16 @@
 
 then optionally ``[forbidden]`` (one expression a line) and ``[global]`` (``digits = 4``). Conditions and forbidden clauses
 are R expressions; we read the part of R that compares and computes (``grammar``), and never evaluate text. irace files
-carry no defaults: the default is the first value or the middle of the range; if that is forbidden, a legal sample.
+carry no defaults: the default is the first value or the middle of the range; if that is forbidden, a legal sample. irace 3
+knows no sections: it has forbidden clauses in a file of their own.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +22,22 @@ from capra.errors import SpaceError
 from capra.formats.text import Scanner, numbered_lines, read_text
 from capra.runs import Value
 from capra.space.draft import Draft
-from capra.space.grammar import IRACE, format_expression, parse_expression
+from capra.space.grammar import IRACE, Dialect, format_expression, parse_expression
 from capra.space.parameters import Categorical, Integer, Ordinal, Parameter, Real
 from capra.space.space import Space
 
-__all__ = ["parse_irace", "read_irace", "write_irace"]
+__all__ = [
+    "irace3_forbidden",
+    "irace_digits",
+    "irace_names",
+    "parse_irace",
+    "read_irace",
+    "write_irace",
+    "write_irace3",
+]
+
+USUAL_DIGITS = 4
+"""Decimals that irace keeps of real numbers unless it is told otherwise."""
 
 _NAME = re.compile(r"[A-Za-z._][A-Za-z0-9._-]*", re.ASCII)
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
@@ -31,6 +45,8 @@ _VALUE = re.compile(r"\"[^\"]*\"|'[^']*'|[^\s,()\"'|#]+")
 _TYPE = re.compile(r"[crio](?=[\s,(])")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _SECTION = re.compile(r"\[\s*(forbidden|global)\s*\]")
+_R_NAME = re.compile(r"(?:[A-Za-z]|\.(?![0-9]))[A-Za-z0-9._]*", re.ASCII)
+_R_WORDS = frozenset("if else repeat while function for next break in TRUE FALSE NULL Inf NaN NA".split())
 _DIGITS = re.compile(r"digits\s*=\s*\d{1,2}", re.ASCII)
 
 
@@ -151,27 +167,62 @@ def _maker(name: str, kind: str, values: list[str], log: bool) -> Callable[[], P
 
 
 def write_irace(space: Space) -> str:
-    """The space as irace's parameters.txt; defaults are not part of that format.
+    """The space as parameters.txt of irace 4 and later; defaults are not part of that format.
 
-    SpaceError names what irace cannot say: names that are no R names, values that are not text.
+    A ``-`` in a name becomes a dot (see ``irace_names``); switches keep theirs. SpaceError names what irace cannot say:
+    names that are no R names, values that are not text or hold characters that end an entry.
     """
-    lines = [_declaration(space, parameter) for parameter in space.parameters.values()]
+    text = write_irace3(space)
     if space.forbidden:
-        lines += ["", "[forbidden]"]
-        lines += [format_expression(clause, IRACE) for clause in space.forbidden]
-    return "\n".join(lines) + "\n"
+        text += f"\n[forbidden]\n{irace3_forbidden(space)}"
+    if (digits := irace_digits(space)) > USUAL_DIGITS:
+        text += f"\n[global]\ndigits = {digits}\n"
+    return text
 
 
-def _declaration(space: Space, parameter: Parameter) -> str:
+def write_irace3(space: Space) -> str:
+    """The space as parameters.txt of irace 3, which has no sections.
+
+    Its scenario has options instead: forbiddenFile for a file with ``irace3_forbidden``, and digits.
+    """
+    dialect = replace(IRACE, names=irace_names(space))
+    return "".join(_declaration(space, parameter, dialect) + "\n" for parameter in space.parameters.values())
+
+
+def irace3_forbidden(space: Space) -> str:
+    """The forbidden clauses, one R expression a line."""
+    dialect = replace(IRACE, names=irace_names(space))
+    return "".join(format_expression(clause, dialect) + "\n" for clause in space.forbidden)
+
+
+def irace_digits(space: Space) -> int:
+    """Decimals that irace must keep of real numbers: with fewer it rounds bounds, and refuses what that leaves."""
+    bounds = [bound for p in space.parameters.values() if isinstance(p, Real) for bound in (p.lower, p.upper)]
+    exponents = [Decimal(repr(bound)).normalize().as_tuple().exponent for bound in bounds]
+    return max([USUAL_DIGITS, *(-exponent for exponent in exponents if isinstance(exponent, int))])
+
+
+def irace_names(space: Space) -> dict[str, str]:
+    """Every parameter's name in irace's files: R takes a ``-`` for a minus."""
+    names = {name: name.replace("-", ".") for name in space.names}
+    taken: dict[str, str] = {}
+    for name, ours in names.items():
+        if not _R_NAME.fullmatch(ours) or ours in _R_WORDS:
+            hint = "R names are letters, digits, '.' and '_', begin with a letter, and are no words of R"
+            raise space[name].error("irace cannot write this name", hint=hint)
+        if (other := taken.setdefault(ours, name)) != name:
+            raise space[name].error(f"irace cannot tell this name from {other}: both are {ours} in R")
+    return names
+
+
+def _declaration(space: Space, parameter: Parameter, dialect: Dialect) -> str:
     name = parameter.name
-    if not _NAME.fullmatch(name):
-        raise parameter.error("irace cannot write this name", hint="names are letters, digits, '.', '_' and '-'")
     switch = space.switches.get(name, f"--{name}=")
-    if '"' in switch:
-        raise parameter.error("irace cannot write a switch with quotes")
-    line = f'{name} "{switch}" {_domain(parameter)}'
+    if any(char in switch for char in '"#\n\r'):
+        raise parameter.error("irace cannot write a switch with quotes, '#' or several lines")
+    line = f'{dialect.names[name]} "{switch}" {_domain(parameter)}'
     if name in space.conditions:
-        line += f" | {format_expression(space.conditions[name], IRACE)}"
+        line += f" | {format_expression(space.conditions[name], dialect)}"
     return line
 
 
@@ -187,8 +238,7 @@ def _domain(parameter: Parameter) -> str:
 
 
 def _word(parameter: Parameter, value: Value) -> str:
-    if not isinstance(value, str) or any(char in value for char in "\"'\\\n\r"):
-        raise parameter.error(
-            f"irace cannot write the value {value!r}", hint="its values are one line of text without quotes"
-        )
+    if not isinstance(value, str) or any(char in value for char in "\"'\\#|\n\r"):
+        hint = "its values are one line of text without quotes, '#', '|' and backslashes"
+        raise parameter.error(f"irace cannot write the value {value!r}", hint=hint)
     return f'"{value}"'
