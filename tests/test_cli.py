@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -298,6 +299,19 @@ def test_tune_status_resume_and_validate(tuned: Path) -> None:
     assert any(line.startswith("default   ") and set("●◉") & set(line) for line in curve.splitlines())
     assert f"training cost {rows[1]['training_cost']:.4g} on {count(rows[1]['training_pairs'], 'pair')}" in curve
     assert rows[1]["training_pairs"] == status["pairs"]
+
+
+def test_more_budget(tuned: Path) -> None:
+    run = tuned.parent / "more"
+    shutil.copytree(tuned, run)
+    assert capra("validate", run, "--seeds", "1").returncode == 0
+    refused = capra("resume", run, "--budget", "runs=30")
+    assert refused.returncode == 2
+    assert "the budget for runs is 40, which is not less than 30" in refused.stderr
+    assert json.loads(capra("resume", run, "--budget", "runs=45", "--json").stdout)["runs"] == 45
+    assert json.loads(capra("resume", run, "--json").stdout)["runs"] == 45
+    assert json.loads(capra("status", run, "--json").stdout)["budget"]["runs"] == 45
+    assert capra("validate", run, "--seeds", "1").returncode == 0  # its runs are as good as before
 
 
 def test_a_tuning_in_words(tuned: Path) -> None:

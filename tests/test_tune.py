@@ -66,14 +66,55 @@ def test_no_budget_is_an_error() -> None:
         tune(scenario(target=Target(), budget=capra.Budget()))
 
 
-def test_a_finished_tuning_is_resumed_with_a_larger_budget_only_as_it_was(tmp_path: Path) -> None:
+def test_a_finished_tuning_is_resumed_only_as_it_was(tmp_path: Path) -> None:
     first = tune(small(), out=tmp_path)
     again = tune(small(), out=tmp_path)
     assert sequence(list(again.history)) == sequence(list(first.history))
-    with pytest.raises(InputError, match="another scenario"):
+    with pytest.raises(InputError, match=r"another budget \(cpu = 1500\).* capra resume .* --budget"):
         tune(small(cpu=3000), out=tmp_path)
-    with pytest.raises(InputError, match="another settings"):
+    with pytest.raises(InputError, match=r"another settings \(seed\)"):
         tune(small(), out=tmp_path, seed=5)
+    with pytest.raises(InputError, match=r"another scenario \(cutoff\)"):
+        tune(scenario(target=Target(), budget={"cpu": 1500}, cutoff=50.0), out=tmp_path)
+
+
+def test_a_finished_tuning_can_be_given_more_budget(tmp_path: Path) -> None:
+    """It ends as if it had had that from the beginning, and whoever resumes it later need not say it again."""
+    tune(small(cpu=1500), out=tmp_path)
+    more = capra.resume(tmp_path, small(cpu=1500), budget={"cpu": 3000})
+    whole = tune(small(cpu=3000))
+    assert sequence(list(more.history)) == sequence(list(whole.history))
+    assert more.spent > 2900
+    again = capra.resume(tmp_path, small(cpu=1500))
+    assert sequence(list(again.history)) == sequence(list(whole.history))
+    assert sequence(list(tune(small(cpu=3000), out=tmp_path).history)) == sequence(list(whole.history))
+    with pytest.raises(InputError, match=r"another budget \(cpu = 3000\)"):
+        tune(small(cpu=1500), out=tmp_path)
+    assert check(tmp_path / "history.sqlite") == []
+
+
+def test_the_other_parts_of_a_budget_stay(tmp_path: Path) -> None:
+    tune(small(runs=30, wall=1e6), out=tmp_path)
+    assert len(capra.resume(tmp_path, small(runs=30, wall=1e6), budget=capra.Budget(runs=50)).history) == 50
+    with Store.read(tmp_path / "history.sqlite") as store:
+        assert store.notes["budget"] == {"runs": 50, "wall": 1e6}
+
+
+@pytest.mark.parametrize(
+    ("budget", "words"),
+    [
+        ({"cpu": 1500}, "the budget for cpu is 1500, which is not less than 1500"),
+        ({"cpu": 2000, "runs": 10}, "the budget for runs is without limit"),
+        ({"cup": 2000}, "did you mean 'cpu'"),
+        ({"cpu": "much"}, "give a number"),
+        ("4h", "a table"),
+    ],
+)
+def test_a_budget_can_only_grow(tmp_path: Path, budget: Any, words: str) -> None:
+    first = tune(small(), out=tmp_path)
+    with pytest.raises(InputError, match=words):
+        capra.resume(tmp_path, small(), budget=budget)
+    assert sequence(list(capra.resume(tmp_path, small()).history)) == sequence(list(first.history))
 
 
 def test_stopping_in_between_changes_nothing(tmp_path: Path) -> None:

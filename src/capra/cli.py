@@ -345,12 +345,23 @@ def _setting(text: str) -> tuple[str, Any]:
 @app.command()
 def resume(
     run: RunFolder,
+    budget: Annotated[
+        list[str] | None,
+        typer.Option(help="A larger budget for the whole tuning: 4h (target time), wall=1h or runs=5000.", metavar="MORE"),
+    ] = None,
     takeover: Annotated[bool, typer.Option("--takeover", help="Although another process may still be at it.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Go on with a tuning that was interrupted, exactly where it was."""
-    result = _watched(lambda watch: resume_tuning(run, watch=watch, takeover=takeover), run, as_json)
+    """Go on with a tuning that was interrupted, exactly where it was; or, with --budget, with one that had ended."""
+    more = dict(map(_part, budget)) if budget else None
+    result = _watched(lambda watch: resume_tuning(run, watch=watch, budget=more, takeover=takeover), run, as_json)
     _print_result(load_scenario(run), result, as_json)
+
+
+def _part(text: str) -> tuple[str, Any]:
+    """A part of a budget: NAME=VALUE, or only the target time."""
+    name, equals, value = text.rpartition("=")
+    return (name if equals else "cpu"), (int(value) if value.isdecimal() else value)
 
 
 def _watched(work: Callable[[Callable[[Tuning], None]], Result], out: Path, as_json: bool) -> Result:

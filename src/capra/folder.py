@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import platform
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,14 +13,27 @@ import capra
 from capra.errors import InputError
 from capra.formats.plain import plain
 from capra.runs import Configuration
-from capra.scenario import Scenario
+from capra.scenario import Budget, Scenario
 
 if TYPE_CHECKING:
     from capra.runs.store import Durability, Store
 
-__all__ = ["STORE", "Milestone", "is_begun", "milestone", "milestones", "open_store", "stored_scenario"]
+__all__ = [
+    "STORE",
+    "Milestone",
+    "check_budget",
+    "is_begun",
+    "keep_budget",
+    "milestone",
+    "milestones",
+    "open_store",
+    "raised",
+    "stored_scenario",
+]
 
 STORE = "history.sqlite"
+BUDGET = "budget"
+"""The note that holds a budget which was raised."""
 
 
 class Milestone(NamedTuple):
@@ -39,11 +55,63 @@ def milestone(data: dict[str, Any]) -> Milestone:
     return Milestone(data["spent"], data["wall"], Configuration(data["config"]), data["cost"])
 
 
-def stored_scenario(meta: dict[str, Any]) -> Scenario:
-    """The scenario that a store was made with."""
-    if meta.get("given") is None:
+def stored_scenario(store: Store, scenario: Scenario | None = None) -> Scenario:
+    """The scenario that a store was made with, and the budget that it has now.
+
+    ``scenario`` stands in for a stored one that holds Python objects.
+    """
+    meta = store.meta
+    if scenario is None and meta.get("given") is None:
         raise InputError("the stored scenario holds Python objects", hint="call capra.resume(out, scenario)")
-    return Scenario(base=tuple(Path(base) for base in meta["bases"]), **meta["given"])
+    found = scenario or Scenario(base=tuple(Path(base) for base in meta["bases"]), **meta["given"])
+    return _with_budget(found, store.notes[BUDGET]) if BUDGET in store.notes else found
+
+
+# --- a budget may grow ---
+
+
+def raised(scenario: Scenario, budget: Mapping[str, Any] | Budget) -> Scenario:
+    """The scenario with parts of its budget raised. InputError for a part that is no larger than it was."""
+    if not isinstance(budget, Mapping | Budget):
+        raise InputError("a budget is a table with any of cpu, wall, runs", hint='for example {"cpu": "4h"}')
+    given = _parts(budget)
+    found = _with_budget(scenario, _parts(scenario.budget) | given)
+    for part in given:
+        before, now = getattr(scenario.budget, part), getattr(found.budget, part)
+        if now <= before:
+            what = "without limit" if math.isinf(before) else f"{before:g}"
+            hint = "what is given is for the whole tuning, and can only be more than it was"
+            raise InputError(f"the budget for {part} is {what}, which is not less than {now:g}", hint=hint)
+    return found
+
+
+def keep_budget(store: Store, scenario: Scenario) -> None:
+    """From now on this is the tuning's budget."""
+    store.note(BUDGET, _parts(scenario.budget))
+
+
+def check_budget(store: Store, scenario: Scenario) -> None:
+    """InputError if a tuning's budget is another one than the scenario's."""
+    if store.path is None:
+        return
+    before = store.notes.get(BUDGET) or _parts(store.meta["scenario"]["budget"])
+    if before != _parts(scenario.budget):
+        said = ", ".join(f"{part} = {value:g}" for part, value in before.items())
+        hint = f"to raise it: capra resume {shlex.quote(str((store.path or Path()).parent))} --budget …"
+        raise InputError(f"{store.path} was made with another budget ({said})", hint=hint)
+
+
+def _with_budget(scenario: Scenario, budget: Mapping[str, Any]) -> Scenario:
+    return Scenario(base=scenario.bases, **{**scenario.given, "budget": budget})
+
+
+def _parts(budget: Mapping[str, Any] | Budget) -> dict[str, Any]:
+    """Those with a limit."""
+    given: dict[str, Any] = plain(budget)
+    return {part: value for part, value in given.items() if value is not None}
+
+
+# --- the store ---
 
 
 def open_store(
@@ -55,15 +123,32 @@ def open_store(
     durability: Durability | None = None,
     takeover: bool = False,
 ) -> Store:
-    """The store in a folder, made or resumed; in memory where nothing is to be kept."""
+    """The store in a folder, made or resumed; in memory where nothing is to be kept.
+
+    InputError if it was made with another scenario or settings; budgets do not count, since they may grow.
+    """
     from capra.runs.store import Store  # like the engines: `import capra` stays quick
 
     simulated = settings["engine"] == "simulated"
     if out is None and simulated:
         return Store.create(None, {}, durability="memory")
     how: Durability = durability or ("batch" if simulated else "full")
-    path = Path(out or "runs/latest") / name
-    meta = {
+    path, meta = Path(out or "runs/latest") / name, _meta(scenario, settings)
+    if not is_begun(path.parent, name):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return Store.create(path, meta, durability=how)
+    store = Store.open(path, durability="batch" if how == "batch" else "full", takeover=takeover)
+    try:
+        _check_same(store, meta)
+    except InputError:
+        store.close()
+        raise
+    return store
+
+
+def _meta(scenario: Scenario, settings: dict[str, Any]) -> dict[str, Any]:
+    """What a store says of itself."""
+    return {
         "capra": capra.__version__,
         "python": platform.python_version(),
         "machine": platform.platform(),
@@ -72,17 +157,15 @@ def open_store(
         "bases": [str(base.resolve()) for base in scenario.bases],
         "settings": plain(settings),
     }
-    if not is_begun(path.parent, name):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return Store.create(path, meta, durability=how)
-    store = Store.open(path, durability="batch" if how == "batch" else "full", takeover=takeover)
-    for key in ("scenario", "settings"):
-        if store.meta[key] != meta[key]:
-            store.close()
-            differ = sorted(name for name in meta[key] if store.meta[key].get(name) != meta[key][name])
-            what = f"another {key} ({', '.join(differ)})"
-            raise InputError(f"{path} was made with {what}", hint="choose another out, or resume it as it was")
-    return store
+
+
+def _check_same(store: Store, meta: dict[str, Any]) -> None:
+    for what in ("scenario", "settings"):
+        before, now = store.meta[what], meta[what]
+        differ = {key for key in now.keys() | before.keys() if before.get(key) != now.get(key)} - {"budget"}
+        if differ:
+            text = f"{store.path} was made with another {what} ({', '.join(sorted(differ))})"
+            raise InputError(text, hint="choose another out, or resume it as it was")
 
 
 def is_begun(out: str | Path | None, name: str = STORE) -> bool:

@@ -52,7 +52,7 @@ def _is_database(path: Path) -> bool:
 def load_scenario(run: Path) -> Scenario:
     """The scenario of a tuning's folder."""
     with open_run(run) as store:
-        return stored_scenario(dict(store.meta))
+        return stored_scenario(store)
 
 
 def load_history(run: Path, scenario: Scenario) -> tuple[History, list[Milestone]]:

@@ -10,7 +10,7 @@ import dataclasses
 import math
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,19 +18,31 @@ from typing import TYPE_CHECKING, Any
 from capra.breaker import ALIKE, CONTROL, Breaker
 from capra.budget import Meter
 from capra.errors import InputError, TargetError
-from capra.folder import STORE, Milestone, is_begun, milestone, milestones, open_store, stored_scenario
+from capra.folder import (
+    STORE,
+    Milestone,
+    check_budget,
+    is_begun,
+    keep_budget,
+    milestone,
+    milestones,
+    open_store,
+    raised,
+    stored_scenario,
+)
 from capra.keeper import Keeper
 from capra.repeats import REPEAT, Repeats
 from capra.runs import History, Outcome, Run, RunRequest, Status, Value
 from capra.runs.bulk import bulk
-from capra.scenario import Scenario
+from capra.scenario import Budget, Scenario
 from capra.strategies import Context, Strategy, make_strategy
 
 __all__ = ["Result", "Tuning", "resume", "tune"]
 
 if TYPE_CHECKING:
     from capra.engines import Engine, Ticket
-    from capra.runs.store import Durability, Lease
+    from capra.runs.store import Durability, Lease, Store
+    from capra.warmstart import WarmStart
 
 HEARTBEAT = 0.5
 """Seconds after which the loop looks up even if nothing happened."""
@@ -291,33 +303,19 @@ def tune(
     from capra.engines import make_engine  # `import capra` stays quick
     from capra.warmstart import WarmStart
 
-    if overhead not in ("count", "ignore"):
-        raise InputError(f"overhead is 'count' or 'ignore', not {overhead!r}")
-    if math.isinf(min(scenario.budget.cpu, scenario.budget.wall, scenario.budget.runs)):
-        raise InputError("the scenario has no budget", hint="set budget = { cpu = …, wall = …, runs = … }, any of them")
-    share = (0.0 if engine == "simulated" else REPEAT_SHARE) if repeat is None else repeat
-    repeats = Repeats(scenario.cutoff, share)
     settings = {"strategy": strategy, "seed": seed, "workers": workers, "engine": engine, "overhead": overhead}
-    settings |= {"repeat": share, "options": options}
+    usual = 0.0 if engine == "simulated" else REPEAT_SHARE
+    settings |= {"repeat": usual if repeat is None else repeat, "options": options}
+    _check(scenario, settings)
     warm = WarmStart(warm_start, scenario)
     settings |= {"warm_start": warm.places} if warm.places else {}
-    if not is_begun(out):  # what is no good is refused before there is a folder
+    if not is_begun(out):
         warm.read()
-    make_strategy(strategy, Context(scenario, seed, options=options))
     running = make_engine(scenario, engine, workers)
     try:
         with open_store(scenario, settings, out, durability=durability, takeover=takeover) as store:
-            before = store.notes.get("spent", {"wall": 0.0, "own": 0.0})
-            meter = Meter(scenario.budget, scenario.unit, overhead=overhead, **before)
-            keeper = Keeper(store)
-
-            def record(kind: str, key: str, data: Any) -> None:
-                """In the middle of a strategy's thoughts, which cannot be repeated."""
-                keeper.write(lambda: store.decide(kind, key, data), insist=True)
-
-            earlier = warm.kept(store.decision, record)
-            context = Context(scenario, seed, store.decision, record, meter.overhead, options, earlier)
-            tuning = Tuning(scenario, make_strategy(strategy, context), running, keeper, meter, repeats)
+            check_budget(store, scenario)
+            tuning = _put_together(scenario, settings, running, store, warm)
             tuning.replay()
             tuning.run(watch)
             return tuning.result()
@@ -325,22 +323,57 @@ def tune(
         running.close()
 
 
+def _check(scenario: Scenario, settings: dict[str, Any]) -> None:
+    """What is no good is refused before there is a folder."""
+    if settings["overhead"] not in ("count", "ignore"):
+        raise InputError(f"overhead is 'count' or 'ignore', not {settings['overhead']!r}")
+    if math.isinf(min(scenario.budget.cpu, scenario.budget.wall, scenario.budget.runs)):
+        raise InputError("the scenario has no budget", hint="set budget = { cpu = …, wall = …, runs = … }, any of them")
+    Repeats(scenario.cutoff, settings["repeat"])
+    make_strategy(settings["strategy"], Context(scenario, settings["seed"], options=settings["options"]))
+
+
+def _put_together(scenario: Scenario, settings: dict[str, Any], engine: Engine, store: Store, warm: WarmStart) -> Tuning:
+    before = store.notes.get("spent", {"wall": 0.0, "own": 0.0})
+    meter = Meter(scenario.budget, scenario.unit, overhead=settings["overhead"], **before)
+    keeper = Keeper(store)
+
+    def record(kind: str, key: str, data: Any) -> None:
+        """In the middle of a strategy's thoughts, which cannot be repeated."""
+        keeper.write(lambda: store.decide(kind, key, data), insist=True)
+
+    earlier = warm.kept(store.decision, record)
+    context = Context(scenario, settings["seed"], store.decision, record, meter.overhead, settings["options"], earlier)
+    strategy = make_strategy(settings["strategy"], context)
+    return Tuning(scenario, strategy, engine, keeper, meter, Repeats(scenario.cutoff, settings["repeat"]))
+
+
 def resume(
     out: str | Path,
     scenario: Scenario | None = None,
     watch: Callable[[Tuning], None] = lambda _: None,
     *,
+    budget: Mapping[str, Any] | Budget | None = None,
     takeover: bool = False,
 ) -> Result:
-    """Go on with the tuning in a folder. ``scenario`` is needed only where the stored one holds Python objects."""
+    """Go on with the tuning in a folder. ``scenario`` is needed only where the stored one holds Python objects.
+
+    ``budget`` raises parts of the budget (``{"cpu": "4h"}``), also of a tuning that has used up what it had. It is for the
+    whole tuning, what was spent included, and is kept: the next resume knows it.
+    """
     from capra.runs.store import Store
 
-    if not (Path(out) / STORE).exists():
+    path = Path(out) / STORE
+    if not path.exists():
         raise InputError(f"{out} holds no tuning", hint="give the folder that was given to `capra tune --out`")
-    with Store.read(Path(out) / STORE) as store:
-        meta = dict(store.meta)
-    settings = dict(meta["settings"])
-    if settings["strategy"] == "import":
-        raise InputError(f"{out} holds imported runs, which nobody can go on with", hint="start a tuning of its own")
+    with Store.read(path) as store:
+        settings = dict(store.meta["settings"])
+        if settings["strategy"] == "import":
+            raise InputError(f"{out} holds imported runs, which nobody can go on with", hint="start a tuning of its own")
+        scenario = stored_scenario(store, scenario)
+    if budget is not None:
+        scenario = raised(scenario, budget)
+        with Store.open(path, takeover=takeover) as store:
+            keep_budget(store, scenario)
     how = {"out": out, "watch": watch, "takeover": takeover, **settings.pop("options")}
-    return tune(scenario or stored_scenario(meta), **how, **settings)
+    return tune(scenario, **how, **settings)
