@@ -10,7 +10,7 @@ import pytest
 import capra
 from capra import keeper
 from capra import tune as tune_function
-from capra.errors import InputError, StoreFull, TargetError
+from capra.errors import InputError, StoreError, StoreFull, TargetError
 from capra.runs import Outcome, RunRequest, Status
 from capra.runs.store import Store
 from tests.runs.checker import check
@@ -115,6 +115,23 @@ def test_a_budget_can_only_grow(tmp_path: Path, budget: Any, words: str) -> None
     with pytest.raises(InputError, match=words):
         capra.resume(tmp_path, small(), budget=budget)
     assert sequence(list(capra.resume(tmp_path, small()).history)) == sequence(list(first.history))
+
+
+def test_a_store_whose_decisions_say_too_little_is_refused_with_a_way_out(tmp_path: Path, monkeypatch: Any) -> None:
+    """Fits of the first versions of smac did not say how many runs they knew."""
+    decide = Store.decide
+
+    def as_it_was(self: Store, kind: str, key: str, data: Any) -> None:
+        decide(self, kind, key, {part: value for part, value in data.items() if part != "known"})
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "decide", as_it_was)
+        tune(small(), out=tmp_path, strategy="smac", candidates=100, refit=20)
+    with pytest.raises(StoreError, match=r"earlier version .* the decision fit 0 does not say 'known' .*warm start"):
+        capra.resume(tmp_path, small())
+    with Store.read(tmp_path / "history.sqlite") as store:
+        assert len(list(store.runs())) > 20
+    assert len(tune(small(runs=10), warm_start=tmp_path).history) == 10
 
 
 def test_stopping_in_between_changes_nothing(tmp_path: Path) -> None:

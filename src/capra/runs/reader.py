@@ -61,6 +61,18 @@ class _Configurations(dict[str, Configuration]):
         return config
 
 
+class _Decision(dict[str, Any]):
+    """What was decided. A part that it lacks was not yet part of such decisions when it was made."""
+
+    def __init__(self, data: dict[str, Any], what: str, path: Path | None) -> None:
+        super().__init__(data)
+        self._what, self._path = what, path
+
+    def __missing__(self, part: str) -> Any:
+        text = f"was written by an earlier version of Capra: the decision {self._what} does not say {part!r}"
+        raise StoreError(text, path=self._path, hint="start a new tuning, with this one as its warm start")
+
+
 class Reader:
     """What a store holds. Everything read is compared with its checksum; StoreError if it is not as it was written."""
 
@@ -128,11 +140,12 @@ class Reader:
             yield row[0], row[1], Outcome(Status(row[2]), *row[3:-2])
 
     def decision(self, kind: str, key: str) -> Any:
-        """What was decided, or None."""
+        """What was decided, or None. StoreError where a part is looked for that an earlier version did not write."""
         sql = "SELECT kind, key, data, known, crc FROM decisions WHERE kind = ? AND key = ?"
         with schema.explained(self.path):
             row = self._connection.execute(sql, (kind, key)).fetchone()
-            return None if row is None else _parsed(rows.checked(row, f"the decision {kind} {key}")[2])
+            data = None if row is None else _parsed(rows.checked(row, f"the decision {kind} {key}")[2])
+        return _Decision(data, f"{kind} {key}", self.path) if isinstance(data, dict) else data
 
     def decisions(self, kind: str | None = None) -> Iterator[tuple[int, str, str, Any]]:
         """(position, kind, key, data) of all decisions, or of one kind, in the order they were made."""
