@@ -1,8 +1,9 @@
-"""Results that grow: rows of a results file with one entry per seed, so that a measurement can be stopped and continued."""
+"""Results that grow, so that a measurement can be stopped and continued: rows with one entry per seed, or a line per result."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import RESULTS, machine, write_results
@@ -31,3 +32,14 @@ class Kept:
 
     def write(self) -> None:
         write_results(self.name, {"machine": machine(*self.packages), **self.measured, "rows": self.rows})
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """What a file holds, one object of JSON per line; nothing as long as it is not there."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def add_line(path: Path, row: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        file.write(json.dumps(row) + "\n")

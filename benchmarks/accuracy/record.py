@@ -115,7 +115,7 @@ def configurations(count: int) -> list[Configuration]:
 def curve_of(config: Configuration, name: str, seed: int) -> tuple[float, list[int]]:
     """Nominal seconds of an epoch, and right answers after each."""
     data = load(name)
-    points = list(train(Recipe(**config), data, seed, CUTOFF * SPEED))  # type: ignore[arg-type]
+    points = list(train(Recipe(**config), data, seed, CUTOFF * SPEED))
     epoch = points[0].work / SPEED if points else CUTOFF
     return epoch, [round(point.accuracy * len(data.y_valid)) for point in points]
 

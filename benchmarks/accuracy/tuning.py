@@ -7,12 +7,10 @@ configuration found: its recorded time, its time on the surrogate, or its mean o
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +18,7 @@ import numpy as np
 from benchmarks.accuracy.data import load
 from benchmarks.accuracy.record import CUTOFF, FOLDER, SPACE, SPEED, recorded, table
 from benchmarks.accuracy.trainer import Recipe, train
+from benchmarks.kept import add_line, read_lines
 from capra import Minimizer
 from capra.runs import Configuration, RunRequest, Status, Value
 from capra.targets import SurrogateTarget, Table
@@ -57,7 +56,7 @@ class Problem(NamedTuple):
 
 def seconds_to(config: dict[str, Value], name: str, seed: int, target: float, cutoff: float) -> float | None:
     """Nominal seconds of training until the target accuracy; None if the cutoff comes first or training diverges."""
-    points = train(Recipe(**config), load(name), seed, cutoff * SPEED)  # type: ignore[arg-type]
+    points = train(Recipe(**config), load(name), seed, cutoff * SPEED)
     return next((point.work / SPEED for point in points if point.accuracy >= target), None)
 
 
@@ -152,7 +151,7 @@ def default_cost(on: str, name: str) -> float:
 
 
 def finished() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in RUNS.read_text().splitlines()] if RUNS.exists() else []
+    return read_lines(RUNS)
 
 
 def wanted(on: list[str], names: list[str], methods: list[str], seeds: int) -> Iterator[tuple[str, str, str, int]]:
@@ -170,10 +169,4 @@ def run(on: list[str], names: list[str], methods: list[str], seeds: int, deadlin
         began = time.process_time()
         cost, runs = one(*key)
         row = dict(zip(("on", "data", "method", "seed"), key, strict=True))
-        keep(RUNS, row | {"cost": round(cost, 4), "runs": runs, "cpu_s": round(time.process_time() - began, 2)})
-
-
-def keep(path: Path, row: dict[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
-        file.write(json.dumps(row) + "\n")
+        add_line(RUNS, row | {"cost": round(cost, 4), "runs": runs, "cpu_s": round(time.process_time() - began, 2)})

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.kept import add_line, read_lines
 from benchmarks.machine import RESULTS
 
 Row = dict[str, Any]
@@ -18,13 +19,11 @@ def place(problem: str) -> Path:
 
 def rows(problem: str) -> list[Row]:
     """What was measured so far."""
-    path = place(problem)
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return read_lines(place(problem))
 
 
 def write_row(row: Row) -> None:
-    with place(row["problem"]).open("a") as file:
-        file.write(json.dumps(row) + "\n")
+    add_line(place(row["problem"]), row)
 
 
 def replace(problem: str, kept: Sequence[Row]) -> None:

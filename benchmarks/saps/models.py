@@ -57,7 +57,7 @@ def truth(problem: Problem, configs: list[Configuration]) -> Truth:
     steps, solved = [], []
     for number, config in enumerate(configs):
         first = FRESH + RUNS * (1_000_000 + number)
-        runs = problem.saps.run(Parameters(**dict(config)), np.arange(first, first + RUNS), CUTOFF)  # type: ignore[arg-type]
+        runs = problem.saps.run(Parameters(**dict(config)), np.arange(first, first + RUNS), CUTOFF)
         steps.append(np.maximum(runs.steps, 1))
         solved.append(runs.solved)
     y, censored = np.log10(steps), ~np.array(solved)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from itertools import product
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks.kept import add_line, read_lines
 from benchmarks.machine import RESULTS, machine, write_results
 from benchmarks.saps.problems import CUTOFF, FRESH, QUANTILES, Problem, problems
 from benchmarks.saps.solver import Parameters, saps_space
@@ -86,7 +86,7 @@ def one(problem: Problem, method: str, repetition: int) -> Row:
 
 
 def kept() -> list[Row]:
-    return [json.loads(line) for line in KEPT.read_text().splitlines()] if KEPT.exists() else []
+    return read_lines(KEPT)
 
 
 def collect(repetitions: int, minutes: float, methods: list[str], names: list[str]) -> None:
@@ -94,17 +94,15 @@ def collect(repetitions: int, minutes: float, methods: list[str], names: list[st
     known = {(row["problem"], row["method"], row["repetition"]) for row in kept()}
     chosen = [problem for problem in problems() if problem.name in names]
     end = time.monotonic() + 60.0 * minutes
-    with KEPT.open("a") as file:
-        defaults = [(0, problem, DEFAULT) for problem in chosen]
-        for repetition, problem, method in (*defaults, *product(range(repetitions), chosen, methods)):
-            if (problem.name, method, repetition) in known:
-                continue
-            if time.monotonic() > end:
-                return
-            row = one(problem, method, repetition)
-            file.write(json.dumps(row) + "\n")
-            file.flush()
-            print(f"{repetition:3d} {problem.name:5} {method:18} {row['steps']:8.1f} steps", flush=True)
+    defaults = [(0, problem, DEFAULT) for problem in chosen]
+    for repetition, problem, method in (*defaults, *product(range(repetitions), chosen, methods)):
+        if (problem.name, method, repetition) in known:
+            continue
+        if time.monotonic() > end:
+            return
+        row = one(problem, method, repetition)
+        add_line(KEPT, row)
+        print(f"{repetition:3d} {problem.name:5} {method:18} {row['steps']:8.1f} steps", flush=True)
 
 
 # --- the table ---
