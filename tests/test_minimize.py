@@ -197,6 +197,15 @@ def test_known_values_can_be_told_first() -> None:
     assert search.spent == pytest.approx(2.3)
 
 
+def test_the_first_complete_value_counts() -> None:
+    search = Minimizer(PLANE)
+    place = {"x": 1.0, "y": 1.0}
+    for cost, censored in ((2.0, True), (5.0, False), (3.0, False)):
+        search.tell(place, cost, censored=censored)
+    assert [(step.cost, step.spent) for step in search.trajectory] == [(5.0, 7.0)]
+    assert search.cutoff == pytest.approx(6.5)
+
+
 # --- corners ---
 
 
@@ -272,4 +281,6 @@ def test_other_errors() -> None:
         search.tell({"x": 1.0, "y": 1.0}, None)
     with pytest.raises(InputError, match="expected a path, a Space"):
         minimize(branin, [("x", 0, 1)], budget=1.0)
+    with pytest.raises(TypeError, match="slak"):
+        minimize(branin, PLANE, budget=1.0, slak=1.3)
     assert search.observations == []

@@ -14,6 +14,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 from capra.errors import TargetError
+from capra.report.words import unit_in_words
 from capra.scenario import Scenario
 from capra.targets.base import find_program
 
@@ -116,8 +117,7 @@ def _links(scenario: Scenario) -> list[str]:
 
 def _time(scenario: Scenario) -> Iterator[Finding]:
     budget = scenario.budget
-    name = {"cpu": "s of CPU time", "wall": "s"}.get(scenario.unit, scenario.unit)
-    yield Finding("ok", "objective", f"{scenario.objective}, cutoff {scenario.cutoff:g} {name}")
+    yield Finding("ok", "objective", f"{scenario.objective}, cutoff {scenario.cutoff:g} {unit_in_words(scenario.unit)}")
     if math.isinf(min(budget.cpu, budget.wall, budget.runs)):
         yield Finding("warning", "budget", "no budget is set: `capra tune` needs one")
     elif math.isfinite(scenario.cutoff) and budget.cpu / scenario.cutoff < FEW_RUNS:

@@ -90,7 +90,14 @@ class Minimizer:
         evaluations: int = 1000,
         seed: int = 0,
     ) -> None:
-        """``minimize`` says what the options are."""
+        """What may be said of a search.
+
+        ``space``: a Space, the path of a parameter file, or a ``ConfigSpace.ConfigurationSpace``. ``budget``: for the sum of
+        all costs, each up to its cutoff. ``slack``: an evaluation is stopped at this factor times the best cost (1 = as soon
+        as it cannot win; infinite = never). ``cutoff``: no evaluation may cost more; without it the first one may cost the
+        whole budget. ``model``: forest, forest-mean, network, ensemble or gp; ``acquisition``: ei, log-ei, pi, lcb or
+        thompson, by default what suits the model. ``initial``: size of the Latin hypercube. ``evaluations``: the most of them.
+        """
         self.space = as_space(space)
         self._budget, self._largest = _positive("budget", budget), _positive("cutoff", cutoff)
         self._slack = _positive("slack", slack, least=1.0)
@@ -148,9 +155,10 @@ class Minimizer:
         cutoff = self._open.get(checked, math.inf)
         evaluation = _evaluation(dict(checked), cost, cutoff, censored)
         self._open.pop(checked, None)
+        is_first = not self._history.record(checked).costs
         self._history.add(_run(checked, evaluation))
         self.observations.append(evaluation)
-        if not evaluation.censored and (self.best is None or evaluation.cost < self.best.cost):
+        if is_first and not evaluation.censored and (self.best is None or evaluation.cost < self.best.cost):
             self.trajectory.append(Improvement(self.spent, evaluation.config, evaluation.cost))
 
     def _choose(self) -> Configuration | None:
@@ -172,41 +180,16 @@ class Minimizer:
         return np.random.default_rng([self._seed, *decision])
 
 
-def minimize(
-    f: Callable[[dict[str, Value], float], Any],
-    space: Any,
-    *,
-    budget: float,
-    slack: float = 1.3,
-    model: str = "forest",
-    acquisition: str | None = None,
-    initial: int = 10,
-    cutoff: float = math.inf,
-    evaluations: int = 1000,
-    seed: int = 0,
-) -> Minimum:
+def minimize(f: Callable[[dict[str, Value], float], Any], space: Any, *, budget: float, **options: Any) -> Minimum:
     """Find the configuration with the smallest ``f(config, cutoff)``, a positive number that is also what the call costs.
 
     ``f`` may stop once its value is known to exceed ``cutoff``: it then returns None, ``(bound, True)``, or
     ``{"cost": bound, "censored": True}``. If it does not care, what it returns above the cutoff counts as stopped there.
 
-    ``budget``: for the sum of all costs, each up to its cutoff. ``slack``: an evaluation is stopped at this factor times the
-    best cost (1 = as soon as it cannot win; infinite = never). ``cutoff``: no evaluation may cost more; without it the first
-    one may cost the whole budget. ``model``: forest, forest-mean, network, ensemble or gp; ``acquisition``: ei, log-ei, pi,
-    lcb or thompson, by default what suits the model. ``initial``: size of the Latin hypercube. ``evaluations``: at most so
-    many. ``space``: a Space, the path of a parameter file, or a ``ConfigSpace.ConfigurationSpace``.
+    ``budget`` is for the sum of all costs, each up to its cutoff. The ``options`` are those of ``Minimizer``: slack, model,
+    acquisition, initial, cutoff, evaluations, seed.
     """
-    search = Minimizer(
-        space,
-        budget=budget,
-        slack=slack,
-        model=model,
-        acquisition=acquisition,
-        initial=initial,
-        cutoff=cutoff,
-        evaluations=evaluations,
-        seed=seed,
-    )
+    search = Minimizer(space, budget=budget, **options)
     while (question := search.ask()) is not None:  # Alg. 2 l. 2–6
         config, bound = question
         search.tell(config, **_answer(f(dict(config), bound)))

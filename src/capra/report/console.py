@@ -16,7 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from capra.report.words import amount, clock, standing
+from capra.report.words import amount, clock, standing, unit_in_words
 from capra.runs import Status
 from capra.tune import Tuning, words_of
 
@@ -111,8 +111,8 @@ def _facts(tuning: Tuning) -> list[tuple[str, str]]:
 def _spent(tuning: Tuning) -> str:
     meter, unit = tuning.meter, tuning.scenario.unit
     limit = f" of {meter.budget.cpu:g}" if math.isfinite(meter.budget.cpu) else ""
-    name = {"cpu": "s of CPU time", "wall": "s"}.get(unit, unit)
-    return f"{meter.spent(tuning.history):.3g}{limit} {name}, {clock(meter.wall(tuning.engine.clock))} on the clock"
+    spent = f"{meter.spent(tuning.history):.3g}{limit} {unit_in_words(unit)}"
+    return f"{spent}, {clock(meter.wall(tuning.engine.clock))} on the clock"
 
 
 def _line(tuning: Tuning) -> str:

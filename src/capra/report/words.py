@@ -7,12 +7,17 @@ from typing import Any
 
 from capra.runs import Configuration, History
 
-__all__ = ["amount", "clock", "count", "settings", "speed_up_of", "standing"]
+__all__ = ["amount", "clock", "count", "settings", "speed_up_of", "standing", "unit_in_words"]
 
 
 def amount(value: float | None, unit: str) -> str:
     """``12.3 s``, ``40 steps``."""
     return "unknown" if value is None else f"{value:.3g} {'s' if unit in ('cpu', 'wall') else unit}"
+
+
+def unit_in_words(unit: str) -> str:
+    """``s of CPU time``, ``steps``: what an amount is counted in, where it is not plain."""
+    return {"cpu": "s of CPU time", "wall": "s"}.get(unit, unit)
 
 
 def clock(seconds: float) -> str:
