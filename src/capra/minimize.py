@@ -96,7 +96,7 @@ class Minimizer:
         all costs, each up to its cutoff. ``slack``: an evaluation is stopped at this factor times the best cost (1 = as soon
         as it cannot win; infinite = never). ``cutoff``: no evaluation may cost more; without it the first one may cost the
         whole budget. ``model``: forest, forest-mean, network, ensemble or gp; ``acquisition``: ei, log-ei, pi, lcb or
-        thompson, by default what suits the model. ``initial``: size of the Latin hypercube. ``evaluations``: the most of them.
+        thompson, by default what suits the model. ``initial``: size of the Latin hypercube. ``evaluations``: how many.
         """
         self.space = as_space(space)
         self._budget, self._largest = _positive("budget", budget), _positive("cutoff", cutoff)
