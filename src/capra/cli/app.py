@@ -1,0 +1,66 @@
+"""The application that commands are added to, the options that several of them have, and what an error looks like."""
+
+from __future__ import annotations
+
+import errno
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+import capra
+from capra.errors import CapraError
+
+__all__ = ["AsJson", "Force", "RunFolder", "ScenarioPath", "Workers", "app", "main"]
+
+app = typer.Typer(
+    name="capra",
+    help="Find the parameter configuration that makes your algorithm fastest on your instances.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+ScenarioPath = Annotated[Path, typer.Argument(help="scenario.toml, or an AClib/SMAC or irace scenario.txt")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+RunFolder = Annotated[Path, typer.Argument(help="The folder of a tuning, as given to tune --out.", metavar="RUN")]
+Workers = Annotated[int, typer.Option(help="Runs at a time.", min=1)]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite files that are already there.")]
+
+
+def main() -> None:
+    """Entry point of the ``capra`` command."""
+    try:
+        app()
+    except CapraError as error:
+        _print_error(error)
+        raise SystemExit(error.exit_code) from None
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise SystemExit(0) from None
+        sys.stderr.write(f"error: {error.strerror}: {error.filename or 'output'}\n")
+        raise SystemExit(2) from None
+
+
+def _print_error(error: CapraError) -> None:
+    if "--json" in sys.argv:
+        skipped = ("message", "hint")
+        facts = {k: v for k, v in vars(error).items() if k not in skipped and k[0] != "_" and v is not None}
+        document = {"error": {"kind": type(error).__name__, "message": error.message, "hint": error.hint, **facts}}
+        sys.stdout.write(json.dumps(document, default=str) + "\n")
+    else:
+        Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {escape(str(error))}", highlight=False)
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    if version:
+        sys.stdout.write(f"capra {capra.__version__}\n")
+        raise typer.Exit

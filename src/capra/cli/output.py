@@ -1,0 +1,44 @@
+"""How commands print: one JSON object, lines, or columns."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from capra.report.rows import Rows
+
+__all__ = ["print_document", "print_json", "print_rows", "say"]
+
+
+def print_json(document: Any) -> None:
+    sys.stdout.write(json.dumps(document, indent=2) + "\n")
+
+
+def say(text: str) -> None:
+    """One line, whole even when it is longer than the terminal is wide."""
+    Console(soft_wrap=True).print(text, highlight=False)
+
+
+def print_rows(rows: list[tuple[str, ...]]) -> None:
+    """Columns of marked-up text: wrapped to the terminal's width, or plain unwrapped lines when piped."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    if sys.stdout.isatty():
+        Console().print(table)
+    else:
+        for row in rows:
+            say("  ".join(row))
+
+
+def print_document(document: dict[str, Any], rows_of: Callable[[dict[str, Any]], Rows], as_json: bool) -> None:
+    if as_json:
+        print_json(document)
+    else:
+        print_rows([(f"[bold]{name}[/]", escape(text)) for name, text in rows_of(document)])
