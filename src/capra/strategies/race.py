@@ -12,8 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections import ChainMap, OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from capra.runs import Configuration, Run, RunRequest, Status
@@ -21,6 +20,7 @@ from capra.runs.history import History, Pair
 from capra.strategies.audit import Audit
 from capra.strategies.base import Context, checked
 from capra.strategies.capping import Believer, Duel, chosen_capping
+from capra.strategies.challenger import Challenger
 from capra.strategies.pairs import PairOrder, some
 
 __all__ = ["Busy", "Proposer", "Race"]
@@ -35,23 +35,6 @@ class Proposer(Protocol):
 
     def propose(self, number: int, history: History, busy: Busy, incumbent: Configuration | None) -> Configuration | None:
         """Challenger ``number`` (from 0), not one of ``busy``; None when there is nothing left to try."""
-
-
-@dataclass(slots=True)
-class _Challenger:
-    """A configuration in its race."""
-
-    number: int
-    compared: Sequence[Pair] = ()
-    """The pairs of the next comparison: those it has finished and its current batch."""
-    left: set[Pair] = field(default_factory=set)
-    """Those of them that it has not finished."""
-    asked: int = 0
-    """The others after so many of them wait to be asked for, if they are left and not pending."""
-    spent: float = 0.0
-    """Its cost on those of them that it has finished."""
-    bound: float = math.inf
-    """The incumbent's cost on all of them; infinite where that is not known."""
 
 
 class Race:
@@ -89,8 +72,8 @@ class Race:
         self._incumbent_time = self._challenger_time = 0.0
         self._unmet: set[int] = set()
         """Replay: challengers that began before others, whose first run took longer than theirs."""
-        self._racing: dict[Configuration, _Challenger] = {}
-        self._queue: OrderedDict[Configuration, _Challenger] = OrderedDict()
+        self._racing: dict[Configuration, Challenger] = {}
+        self._queue: OrderedDict[Configuration, Challenger] = OrderedDict()
         """Challengers that have pairs waiting, in the order of their batches."""
         self._pending: dict[Configuration, dict[Pair, RunRequest]] = {}
         self._moved: dict[Configuration, None] = {}
@@ -180,9 +163,8 @@ class Race:
 
     def _next_queued(self) -> RunRequest | None:
         config, challenger = next(iter(self._queue.items()))
-        pair = challenger.compared[challenger.asked]
-        challenger.asked += 1
-        if challenger.asked == len(challenger.compared):
+        pair = challenger.next_pair()
+        if challenger.is_asked:
             del self._queue[config]
         if pair not in challenger.left or pair in self._pending.get(config, {}):
             return None
@@ -191,7 +173,7 @@ class Race:
             return None
         return self._request(config, pair, self.capping.cutoff(self._duel(config, pair), self._cutoff(challenger)))
 
-    def _has_lost(self, config: Configuration, challenger: _Challenger, pairs: Iterable[Pair]) -> bool:
+    def _has_lost(self, config: Configuration, challenger: Challenger, pairs: Iterable[Pair]) -> bool:
         """Is it known to take longer on one of the pairs than it may?"""
         most, bounds = self._cutoff(challenger), self.history.record(config).bounds
         return any(bounds.get(pair, 0.0) >= most for pair in pairs)
@@ -217,7 +199,7 @@ class Race:
         self._unmet.update(range(self.started, number))
         self._unmet.discard(number)
         self.started = max(self.started, number + 1)
-        self._racing[config] = _Challenger(number)
+        self._racing[config] = Challenger(number)
 
     def _next_batch(self, config: Configuration, begun: Pair | None = None) -> None:
         """Extend the comparison by the next batch, in the challenger's own random order of the incumbent's pairs.
@@ -232,8 +214,7 @@ class Race:
         if begun is not None and begun not in fresh:
             fresh[:1] = [begun]
         fresh.sort(key=lambda pair: not self._duel(config, pair).failed)  # no bound for the others before that is tried
-        challenger.compared, challenger.left, challenger.asked = finished + fresh, set(fresh), len(finished)
-        challenger.spent, challenger.bound = sum(costs[pair] for pair in finished), math.inf
+        challenger.begin(finished, fresh, costs)
         self._queue.pop(config, None)
         if not fresh:
             self._judge(config)
@@ -264,7 +245,7 @@ class Race:
 
     # --- capping ---
 
-    def _cutoff(self, challenger: _Challenger) -> float:
+    def _cutoff(self, challenger: Challenger) -> float:
         """What the challenger's batch may still cost: ξ times what it cost the incumbent."""
         if self.incumbent is None:
             return self.kappa_max
@@ -327,11 +308,11 @@ class Race:
         elif self.incumbent is None and record.costs:
             self._crown(config)
 
-    def _challenger_told(self, config: Configuration, challenger: _Challenger, pair: Pair, run: Run) -> None:
+    def _challenger_told(self, config: Configuration, challenger: Challenger, pair: Pair, run: Run) -> None:
         capped, wrong = run.outcome.status is Status.CAPPED, self.history.record(config).wrong
         is_over = wrong or (capped and self._lost_by(config, challenger, pair, run))
         if run.outcome.status is Status.LOST:  # to be run again
-            challenger.asked = 0
+            challenger.ask_again()
             self._queue[config] = challenger
             return
         if is_over:
@@ -340,25 +321,18 @@ class Race:
                 self.audit.consider(challenger.number, config, self.incumbent, self.history)
             return
         if capped:
-            self._skip(config, challenger, pair)
-        elif pair in challenger.left:
-            challenger.left.discard(pair)
-            challenger.spent += self.history.record(config).costs[pair]
+            challenger.skip(pair)
+            if challenger.left:
+                self._queue[config] = challenger
+        else:
+            challenger.finish(pair, self.history.record(config).costs[pair])
         self._may_tighten(config)
         if not challenger.left:
             self._judge(config)
         elif self._cutoff(challenger) <= 0.0:  # nothing is left for the rest of the batch
             self._reject(config)
 
-    def _skip(self, config: Configuration, challenger: _Challenger, pair: Pair) -> None:
-        """Compare without a pair, for now."""
-        challenger.left.discard(pair)
-        challenger.compared = [other for other in challenger.compared if other != pair]
-        challenger.bound, challenger.asked = math.inf, 0
-        if challenger.left:
-            self._queue[config] = challenger
-
-    def _lost_by(self, config: Configuration, challenger: _Challenger, pair: Pair, run: Run) -> bool:
+    def _lost_by(self, config: Configuration, challenger: Challenger, pair: Pair, run: Run) -> bool:
         """Is a capped run the end?"""
         return self.capping.rejects(
             self._duel(config, pair), run.order, lambda: self._cutoff(challenger) <= run.outcome.cutoff
