@@ -95,6 +95,7 @@ def test_json(check: Checked, folder: Path) -> None:
         (["{instance}", "{seed}"], "error", "no parameter reaches the target"),
         (["{instance}", "{params}"], "warning", "no seed reaches the target"),
         (["features.csv", "{instance}", "{seed}", "{params}"], "warning", "./features.csv"),
+        (["/bin/sh", "features.csv", "{instance}", "{seed}", "{params}"], "warning", "./features.csv"),
         (["{instance}", "{seed}", "{config.mode}"], None, None),
     ],
 )

@@ -74,8 +74,9 @@ def _words(scenario: Scenario) -> Iterator[Finding]:
     if "{seed}" not in line and not scenario.deterministic:
         text = "no seed reaches the target: put {seed} in it, or set deterministic = true if it uses no random numbers"
         yield Finding("warning", "target", text)
-    beside = [word for word in target[1:] if any((base / word).is_file() for base in scenario.bases)]
-    if beside and scenario.directory is None and not Path(beside[0]).is_absolute():
+    relative = [word for word in target[1:] if not Path(word).is_absolute()]
+    beside = [word for word in relative if any((base / word).is_file() for base in scenario.bases)]
+    if beside and scenario.directory is None:
         text = f"{beside[0]} lies beside the scenario, but every run has an empty directory of its own"
         yield Finding("warning", "target", f"{text}: write its whole path, or let it be the program: ./{beside[0]}")
 

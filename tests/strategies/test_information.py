@@ -27,7 +27,7 @@ def whole() -> tuple[list[Run], Decisions]:
 
 
 def test_runs_are_stopped_before_the_bound_and_given_up(whole: tuple[list[Run], Decisions]) -> None:
-    """A verdict is asked for only where a run was stopped below the adaptive bound."""
+    """There are verdicts on capped runs only, and some of them end a challenger's race."""
     runs, decisions = whole
     orders = {int(key) for kind, key in decisions.kept if kind == "verdict"}
     assert len(orders) > 5
