@@ -19,11 +19,14 @@ from capra.runs import Objective
 __all__ = ["parse", "write"]
 
 # What irace does with these has no counterpart here, and leaving it out would change what is tuned.
-_UNSUPPORTED = frozenset(
-    """
-    targetCmdline targetEvaluator targetRunnerParallel repairConfiguration targetRunnerLauncher
-    """.split()
-)
+_UNSUPPORTED = {
+    **dict.fromkeys(
+        ("targetCmdline", "targetEvaluator", "targetRunnerParallel", "repairConfiguration", "targetRunnerLauncher"),
+        "wrap it in targetRunner",
+    ),
+    **dict.fromkeys(("forbiddenFile", "forbiddenExps"), "put its lines below [forbidden] in the parameter file"),  # irace 3
+}
+"""With what to do instead."""
 _IGNORED = frozenset(
     """
     logFile recoveryFile seed parallel loadBalancing mpi batchmode targetRunnerRetries targetRunnerTimeout
@@ -40,7 +43,7 @@ _USED = frozenset(
     execDir maxExperiments maxTime deterministic boundMax boundPar scenarioFile
     """.split()
 )
-_KEYS = _USED | _IGNORED | _UNSUPPORTED
+_KEYS = _USED | _IGNORED | _UNSUPPORTED.keys()
 
 _NAME = re.compile(r"[A-Za-z.][\w.]*", re.ASCII)
 _ASSIGN = re.compile(r"=|<-")
@@ -110,7 +113,7 @@ def _translate(found: Mapping[str, Any], lines: Mapping[str, int], draft: Scenar
 
     for key in found:
         if key in _UNSUPPORTED:
-            raise FormatError(f"{key} is not supported", path=draft.path, line=lines[key], hint="wrap it in targetRunner")
+            raise FormatError(f"{key} is not supported", path=draft.path, line=lines[key], hint=_UNSUPPORTED[key])
         if key in _IGNORED:
             draft.notes.append(f"{draft.path}:{lines[key]}: {key} is an option of irace and is ignored")
     put("target", [found.get("targetRunner", "./target-runner")], "targetRunner")
