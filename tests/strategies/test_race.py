@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import islice
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +21,7 @@ from capra.strategies.base import Context
 from capra.strategies.capping import next_cutoff
 from capra.strategies.pairs import PairOrder, some, splitmix
 from capra.strategies.race import Busy, Race
-from tests.strategies.conformance import drive, make, scenario
+from tests.strategies.conformance import drive, lognormal, make, scenario, space
 
 KAPPA = 300.0
 
@@ -349,6 +350,23 @@ def test_the_audit_runs_capped_challengers_out_and_decides_nothing() -> None:
         replayed.tell(run)
     (request,) = replayed.ask(1)
     assert request.cell == runs[150].request.cell
+
+
+@pytest.mark.parametrize(("name", "workers"), [("roar", 3), ("basic", 17)])
+@pytest.mark.parametrize("seed", range(4))
+def test_an_audit_and_the_race_never_run_one_cell_at_a_time(name: str, workers: int, seed: int) -> None:
+    """``drive`` looks: not while a sibling is being stopped, a pool's next lap begins, or a refuted incumbent is replaced."""
+    rng = np.random.default_rng(seed)
+
+    def sometimes_wrong(request: RunRequest) -> Outcome:
+        return Outcome(Status.WRONG, 0.2, request.cutoff) if rng.random() < 0.03 else lognormal(request)
+
+    given = scenario(configurations=space().decode(space().sample(40, np.random.default_rng(seed))))
+    for target in (lognormal, sometimes_wrong):
+        strategy = make(name, given, seed, slack=1.0, audit=0.5)
+        drive(strategy, 300, workers, target)
+        assert isinstance(strategy, Race)
+        assert strategy.audit.checked > 0
 
 
 def test_what_is_over_leaves_nothing_behind() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 
 from capra.runs import Configuration, Run, RunRequest, Status
@@ -42,6 +43,17 @@ class Audit:
         self._context = context
         self._cases: dict[int, _Case] = {}
         self._queue: deque[RunRequest] = deque()
+        self._running: dict[tuple[str, str | None, int], RunRequest] = {}
+
+    @property
+    def configs(self) -> list[Configuration]:
+        """Those that are looked into: nobody may race them meanwhile, or two would ask for one cell."""
+        return [case.config for case in self._cases.values()]
+
+    def drop(self, config: Configuration) -> list[RunRequest]:
+        """It is the incumbent now, and its rejection is history. Its runs under way."""
+        self._cases = {number: case for number, case in self._cases.items() if case.config != config}
+        return [request for request in self._running.values() if request.config == config]
 
     def consider(self, number: int, config: Configuration, incumbent: Configuration, history: History) -> None:
         """A challenger was rejected because a run of it was capped."""
@@ -52,11 +64,14 @@ class Audit:
         self._cases[number] = _Case(config, incumbent, left, pairs)
         self._queue.extend(RunRequest(config, *pair, self._context.scenario.cutoff) for pair in pairs if pair in left)
 
-    def next_request(self) -> RunRequest | None:
-        """A run to make for an audit."""
-        while self._queue:
+    def next_request(self, pending: Mapping[Configuration, Container[Pair]]) -> RunRequest | None:
+        """A run to make for an audit; not one that is ``pending`` in the race, which may be about to be stopped."""
+        for _ in range(len(self._queue)):
             request = self._queue.popleft()
-            if self.why(request):  # when a history is replayed, some were made already
+            if (request.instance, request.seed) in pending.get(request.config, ()):
+                self._queue.append(request)
+            elif self.why(request):  # when a history is replayed, some were made already
+                self._running[request.cell] = request
                 return request
         return None
 
@@ -72,6 +87,7 @@ class Audit:
         label = _LABEL.fullmatch(run.asked_by) if run.asked_by.startswith("audit") else None
         if label is None:
             return False
+        self._running.pop(run.request.cell, None)
         case = self._cases.get(int(label[1]))
         if run.outcome.status is Status.LOST:
             self._queue.append(run.request)

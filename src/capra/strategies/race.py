@@ -141,7 +141,7 @@ class Race:
             while self._queue:
                 if (request := self._next_queued()) is not None:
                     yield request
-            while (request := self.audit.next_request()) is not None:
+            while (request := self.audit.next_request(self._pending)) is not None:
                 yield request
             yield from self._for_incumbent()
             if not self._start_challenger():
@@ -187,7 +187,7 @@ class Race:
         return request
 
     def _start_challenger(self) -> bool:
-        busy = {config: self._pending.get(config, ()) for config in (*self._racing, self._reference)}
+        busy = {config: self._pending.get(config, ()) for config in (*self._racing, self._reference, *self.audit.configs)}
         config = self.proposer.propose(self.started, self.history, busy, self.incumbent)
         if config is None:
             return False
@@ -360,6 +360,8 @@ class Race:
     def _crown(self, config: Configuration) -> None:
         """A new incumbent: everybody else is measured against it from now on."""
         self._enthrone(config)
+        for request in self.audit.drop(config):
+            self._pending.setdefault(config, {})[request.instance, request.seed] = request
         for other, challenger in list(self._racing.items()):
             challenger.bound = math.inf
             self._may_tighten(other)
