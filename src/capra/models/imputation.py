@@ -7,6 +7,7 @@ of its copies, because a model that is told the mean thinks it knows the value.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -34,11 +35,11 @@ def impute(
     forest are drawn anew at every refit: its values keep moving), or ``limit`` refits have been made. The number of
     refits is returned; the model has then been fitted to the last values.
     """
-    now, last = values(belief), np.inf
+    now, last = values(belief), math.inf
     for turn in range(1, limit + 1):
         belief = refit(now)
         before, now = now, values(belief)
-        moved = np.mean(np.abs(now - before))
+        moved = float(np.mean(np.abs(now - before)))
         if moved < tolerance or moved > SETTLED * last:
             return turn
         last = moved
