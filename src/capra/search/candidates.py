@@ -43,19 +43,19 @@ def best_candidates(
     fresh = np.vstack([space.sample(random, rng), unseen(known, seen)])
     scores = score(fresh)
     first = _best(scores, max(STARTS // 2, STARTS - len(known)))
-    near, near_scores = local_search(space, score, np.vstack([known[: STARTS // 2], fresh[first]]), rng)
-    rows, values = np.vstack([near, fresh]), np.concatenate([near_scores, scores])
-    mixed = rng.permutation(len(rows))  # a forest has many equals
-    return unseen(rows[mixed[np.argsort(-values[mixed], kind="stable")]], seen)[:count]
+    starts = np.vstack([known[: STARTS // 2], fresh[first]])
+    found, values = local_search(space, score, starts, rng)
+    rows = np.vstack([found, fresh])
+    order = np.argsort(-np.concatenate([values, scores]), kind="stable")
+    return unseen(rows[order], seen)[:count]
 
 
 def local_search(space: Space, score: Score, starts: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """All that steepest ascent over one-exchange neighbours looks at on the way up from the starts, with their scores.
+    """Where steepest ascent over one-exchange neighbours leads from each start, and the scores there.
 
     All searches move together, so that each step is one batch for the model.
     """
     rows, values = starts.copy(), score(starts)
-    found, scores = [starts], [values.copy()]
     moving = np.arange(len(rows))
     for _ in range(STEPS):
         if not len(moving):
@@ -63,10 +63,8 @@ def local_search(space: Space, score: Score, starts: Floats, rng: np.random.Gene
         near, origin = space.neighbours(rows[moving], rng)
         if not len(near):
             break
-        found.append(near)
-        scores.append(score(near))
-        moving = _move(rows, values, moving, near, origin, scores[-1])
-    return np.vstack(found), np.concatenate(scores)
+        moving = _move(rows, values, moving, near, origin, score(near))
+    return rows, values
 
 
 def _move(

@@ -29,7 +29,7 @@ from capra.strategies.roar import RandomProposer
 
 __all__ = ["ModelProposer", "smac"]
 
-_DESIGN, _FITS, _COINS = 6, 7, 8
+_DESIGN, _FITS = 6, 7
 """Streams of random numbers (see Context.rng)."""
 Floats = NDArray[np.float64]
 LIST = 20
@@ -46,8 +46,8 @@ class Plan:
     design: str = "lhd"
     """Kind and size of the initial design."""
     initial: int = 10
-    random: float = 0.2
-    """Share of random challengers: they keep the search honest where the model is wrong."""
+    random: float = 0.5
+    """Share of the challengers' time that goes to random ones: they keep the search honest where the model is wrong."""
     refit: int = 2
     """Challengers between two fits, at least."""
     fit_share: float = 0.06
@@ -69,13 +69,16 @@ class ModelProposer:
         self._fits = self._known = 0
         self._last_number, self._last_seconds, self._total_seconds = -plan.refit, 0.0, 0.0
         self._list: list[Configuration] = []
+        self._suggested: set[Configuration] = set()
+        self._counted, self._times = 0, {True: 0.0, False: 0.0}
+        """Runs looked at, and the time of challengers that were suggested, and of others."""
         while (stored := context.recall("fit", str(self._fits))) is not None:
             self._remember(stored)
 
     def propose(self, number: int, history: History, busy: Busy, incumbent: Configuration | None) -> Configuration | None:
         if number < len(self._design) and self._design[number] not in busy:
             return self._design[number]
-        if incumbent is None or self._context.rng(_COINS, number).random() < self._plan.random:
+        if incumbent is None or self._random_is_due(history):
             return self._random.propose(number, history, busy, incumbent)
         if self._is_due(number, history):
             self._refit(number, history, busy, incumbent)
@@ -89,6 +92,18 @@ class ModelProposer:
         if self._suggester.learnt is None and self._fits:
             self._suggester.learn(history, self._context.rng(_FITS, self._fits - 1), self._known)
         return self._suggester.belief(config, incumbent, pair, history)
+
+    def _random_is_due(self, history: History) -> bool:
+        """Have random challengers had less than their share of the time?
+
+        Time, not number: neighbours of a good configuration are nearly as good, and to tell so takes long races, while
+        random ones mostly lose their first run. By number, few would be left to find another valley.
+        """
+        for run in history.runs[self._counted :]:
+            if run.asked_by != "incumbent" and run.outcome.status is not Status.LOST:  # a replay sees no lost runs
+                self._times[run.request.config in self._suggested] += run.outcome.time
+        self._counted = len(history)
+        return self._times[False] <= self._plan.random * sum(self._times.values())
 
     def _initial_design(self) -> list[Configuration]:
         scenario = self._context.scenario
@@ -120,6 +135,7 @@ class ModelProposer:
         self._total_seconds += self._last_seconds
         self._known = decision["known"]
         self._list = [Configuration(config) for config in decision["configs"]]
+        self._suggested.update(self._list)
 
 
 def _features(context: Context, instances: Sequence[str | None]) -> Floats:
