@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from capra.engines import SimulatedEngine
-from capra.runs import Outcome, Run, RunRequest, Status
+from capra.engines import SimulatedEngine, Ticket
+from capra.runs import Configuration, Outcome, Run, RunRequest, Status
 from capra.scenario import Scenario
-from capra.space import Categorical, Integer, Real, Space, is_in
+from capra.space import Categorical, Integer, Ordinal, Real, Space, equals, is_in
+from capra.space.expressions import And, Compare, Literal, Name
 from capra.strategies import Context, Strategy, make_strategy
 
 KAPPA = 100.0
@@ -30,6 +30,30 @@ def space() -> Space:
     )
 
 
+def rich_space() -> Space:
+    """All types, a constant, conditions on two levels, and forbidden combinations that are common."""
+    return Space(
+        [
+            Categorical("algorithm", ("a", "b", "c"), "a"),
+            Categorical("fixed", ("always",), "always"),
+            Categorical("restarts", ("no", "luby", "geometric"), "luby"),
+            Real("x", 0.01, 1.0, 0.9, log=True),
+            Ordinal("effort", ("low", "middle", "high"), "low"),
+            Integer("n", 1, 64, 8, log=True),
+            Real("factor", 1.0, 2.0, 1.5),
+        ],
+        {
+            "restarts": is_in("algorithm", ["a", "b"]),
+            "n": is_in("restarts", ["luby", "geometric"]),
+            "factor": equals("restarts", "geometric"),
+        },
+        [
+            And((is_in("algorithm", ["a"]), is_in("effort", ["high"]))),
+            Compare("<", Name("x"), Literal(0.05)),
+        ],
+    )
+
+
 def scenario(**options: object) -> Scenario:
     """Twelve instances, κ_max = 100 steps."""
     given: dict[str, object] = {
@@ -43,12 +67,15 @@ def scenario(**options: object) -> Scenario:
     return Scenario(**(given | options))
 
 
+def median_time(config: Configuration) -> float:
+    slow = {"a": 1.0, "b": 2.0, "c": 0.7}[str(config["algorithm"])]
+    return slow * math.exp(4.0 * (float(config["x"]) - 0.2) ** 2)
+
+
 def lognormal(request: RunRequest) -> Outcome:
     """Heavy-tailed times that depend on x and the algorithm; the same request always takes the same time."""
-    key = [ord(char) for char in f"{request.config.id}{request.instance}{request.seed}"]
-    rng = np.random.default_rng(key)
-    slow = {"a": 1.0, "b": 2.0, "c": 0.7}[str(request.config["algorithm"])]
-    time = float(slow * math.exp(4.0 * (float(request.config["x"]) - 0.2) ** 2 + 1.2 * rng.normal()))
+    rng = random.Random(f"{request.config.id}{request.instance}{request.seed}")
+    time = median_time(request.config) * math.exp(1.2 * rng.gauss(0.0, 1.0))
     if time <= request.cutoff and time < KAPPA:
         return Outcome(Status.SUCCESS, time, request.cutoff)
     return Outcome(Status.CAPPED if request.cutoff < KAPPA else Status.TIMEOUT, request.cutoff, request.cutoff)
@@ -63,23 +90,25 @@ def drive(
 ) -> tuple[list[Run], SimulatedEngine]:
     """Ask, run, tell until the target time is used up; checks on the way what every strategy must keep."""
     engine = SimulatedEngine(target, workers)
-    tickets: dict[int, tuple[RunRequest, str]] = {}
+    tickets: dict[Ticket, tuple[RunRequest, str]] = {}
+    by_cell: dict[tuple[str, str | None, int], Ticket] = {}
     runs: list[Run] = []
     while True:
         if strategy.history.spent < budget:
             for request in strategy.ask(engine.free):
                 assert 0.0 < request.cutoff <= KAPPA
-                assert request.cell not in {other.cell for other, _ in tickets.values()}, "asked twice for one cell"
-                tickets[engine.submit(request)] = (request, strategy.why(request))
+                assert request.cell not in by_cell, "asked twice for one cell"
+                by_cell[request.cell] = ticket = engine.submit(request)
+                tickets[ticket] = (request, strategy.why(request))
         done = engine.wait()
         if not done:
             return runs, engine
         for ticket, outcome in done:
             request, why = tickets.pop(ticket)
+            del by_cell[request.cell]
             runs.append(Run(request, outcome, why, already + len(runs) + 1))
             strategy.tell(runs[-1])
             check_incumbent(strategy)
-        by_cell = {request.cell: ticket for ticket, (request, _) in tickets.items()}
         for request, cutoff in strategy.tighten():
             assert cutoff < request.cutoff
             engine.tighten(by_cell[request.cell], cutoff)

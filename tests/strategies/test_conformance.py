@@ -6,15 +6,27 @@ import pytest
 
 from capra.runs import Outcome, RunRequest, Status
 from capra.strategies import STRATEGIES
-from tests.strategies.conformance import KAPPA, Decisions, drive, lognormal, make, scenario, sequence
+from tests.strategies.conformance import (
+    KAPPA,
+    Decisions,
+    drive,
+    lognormal,
+    make,
+    median_time,
+    rich_space,
+    scenario,
+    sequence,
+)
 
+CUTS = 60
+"""Places at which a history is cut, about."""
 pytestmark = pytest.mark.parametrize("name", STRATEGIES)
 
 
 def test_the_same_seed_makes_the_same_choices(name: str) -> None:
-    first, _ = drive(make(name), 3000)
-    second, _ = drive(make(name), 3000)
-    other, _ = drive(make(name, seed=1), 3000)
+    first, _ = drive(make(name), 800)
+    second, _ = drive(make(name), 800)
+    other, _ = drive(make(name, seed=1), 800)
     assert sequence(first) == sequence(second)
     assert sequence(first) != sequence(other)
 
@@ -23,8 +35,8 @@ def test_the_same_seed_makes_the_same_choices(name: str) -> None:
 def test_replay_restores_the_strategy(name: str, seed: int) -> None:
     """Cut anywhere: a new strategy that is told the runs so far asks for the very next one."""
     decisions = Decisions()
-    whole, _ = drive(make(name, seed=seed, decisions=decisions), 600)
-    for cut in range(0, len(whole), 2):
+    whole, _ = drive(make(name, seed=seed, decisions=decisions), 400)
+    for cut in range(0, len(whole), max(1, len(whole) // CUTS)):
         resumed = make(name, seed=seed, decisions=decisions.until(cut))
         for run in whole[:cut]:
             resumed.tell(run)
@@ -33,19 +45,31 @@ def test_replay_restores_the_strategy(name: str, seed: int) -> None:
         assert resumed.why(request) == whole[cut].asked_by
 
 
+@pytest.mark.parametrize("workers", [3, 20])
+def test_replay_restores_what_many_workers_made(name: str, workers: int) -> None:
+    decisions = Decisions()
+    first = make(name, decisions=decisions)
+    runs, _ = drive(first, 1500, workers)
+    resumed = make(name, decisions=decisions)
+    for run in runs:
+        resumed.tell(run)
+    assert resumed.incumbent == first.incumbent
+    assert resumed.ask(1) == first.ask(1)
+
+
 def test_a_resumed_strategy_goes_on_as_if_nothing_happened(name: str) -> None:
     decisions = Decisions()
-    whole, _ = drive(make(name, decisions=decisions), 1500)
+    whole, _ = drive(make(name, decisions=decisions), 800)
     resumed = make(name, decisions=decisions.until(40))
     for run in whole[:40]:
         resumed.tell(run)
-    rest, _ = drive(resumed, 1500, already=40)
+    rest, _ = drive(resumed, 800, already=40)
     assert sequence(whole[:40] + rest) == sequence(whole)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 7, 100])
 def test_any_number_of_workers(name: str, workers: int) -> None:
-    budget = 3000 + 100 * workers
+    budget = 1000 + 20 * workers
     runs, _ = drive(make(name), budget, workers)
     assert sum(run.outcome.time for run in runs) >= budget
     assert sum(run.outcome.time for run in runs) <= budget + workers * KAPPA
@@ -56,11 +80,9 @@ def test_any_number_of_workers(name: str, workers: int) -> None:
 
 def test_it_finds_something_better_than_the_default(name: str) -> None:
     strategy = make(name)
-    drive(strategy, 10_000)
+    drive(strategy, 3000)
     assert strategy.incumbent is not None
-    assert strategy.incumbent != scenario().default
-    record, default = strategy.history.record(strategy.incumbent), strategy.history.record(scenario().default)
-    assert record.mean < default.mean
+    assert median_time(strategy.incumbent) < 0.8 * median_time(scenario().default)
 
 
 def test_a_wrong_configuration_is_never_incumbent(name: str) -> None:
@@ -72,7 +94,7 @@ def test_a_wrong_configuration_is_never_incumbent(name: str) -> None:
         return lognormal(request)
 
     strategy = make(name)
-    runs, _ = drive(strategy, 3000, 2, liar)
+    runs, _ = drive(strategy, 1500, 2, liar)
     assert any(run.outcome.status is Status.WRONG for run in runs)
     assert strategy.incumbent is not None
     assert float(strategy.incumbent["x"]) >= 0.4
@@ -87,7 +109,7 @@ def test_a_wrong_default_loses_the_throne(name: str) -> None:
         return lognormal(request)
 
     strategy = make(name)
-    drive(strategy, 3000, 2, later_wrong)
+    drive(strategy, 1500, 2, later_wrong)
     assert strategy.incumbent not in (None, default)
 
 
@@ -98,7 +120,7 @@ def test_crashes_cost_and_do_not_stop(name: str) -> None:
         return lognormal(request)
 
     strategy = make(name)
-    drive(strategy, 3000, 2, crashing)
+    drive(strategy, 1500, 2, crashing)
     assert strategy.incumbent is not None
     assert strategy.incumbent["algorithm"] != "c"
 
@@ -114,7 +136,7 @@ def test_lost_runs_are_asked_for_again(name: str) -> None:
         return lognormal(request)
 
     strategy = make(name)
-    drive(strategy, 3000, 3, flaky)
+    drive(strategy, 1500, 3, flaky)
     check = strategy.history.record(strategy.incumbent) if strategy.incumbent else None
     assert check is not None
     assert check.costs
@@ -125,7 +147,7 @@ def test_a_pool_is_all_it_tries(name: str) -> None:
     pool = [{"algorithm": a, "x": x, **({"n": 8} if a != "c" else {})} for a in "abc" for x in (0.1, 0.5, 0.9)]
     given = scenario(configurations=pool)
     strategy = make(name, given)
-    runs, _ = drive(strategy, 6000, 3)
+    runs, _ = drive(strategy, 1500, 3)
     allowed = {space.configuration(config) for config in pool}
     assert {run.request.config for run in runs} <= allowed
     assert strategy.incumbent in allowed
@@ -143,6 +165,16 @@ def test_a_finished_deterministic_pool_ends(name: str) -> None:
 
 
 def test_without_capping_every_run_gets_the_whole_cutoff(name: str) -> None:
-    runs, _ = drive(make(name, capping=False), 2000)
+    runs, _ = drive(make(name, capping=False), 1000)
     assert all(run.request.cutoff == KAPPA for run in runs)
     assert not any(run.outcome.status is Status.CAPPED for run in runs)
+
+
+def test_every_feature_of_a_space(name: str) -> None:
+    """Two levels of conditions, forbidden clauses, all types, a constant: whatever is asked for is legal."""
+    given = scenario(space=rich_space())
+    runs, _ = drive(make(name, given), 600, 3)
+    tried = {run.request.config for run in runs}
+    assert len(tried) > 5
+    assert all(given.space.configuration(config) == config for config in tried)
+    assert len({config.get("n") for config in tried}) > 2

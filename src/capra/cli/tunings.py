@@ -35,6 +35,7 @@ from capra.report.words import count, standing
 from capra.runs import Configuration
 from capra.runs.exchange import export_store
 from capra.scenario import Scenario
+from capra.strategies import STRATEGIES
 from capra.tune import REPEAT_SHARE, Result, Tuning
 from capra.tune import resume as resume_tuning
 from capra.tune import tune as run_tuning
@@ -46,7 +47,7 @@ def tune(
     out: Annotated[Path, typer.Option(help="Folder for the run; a tuning that is there already is resumed.")] = Path(
         "runs/latest"
     ),
-    strategy: Annotated[str, typer.Option(help="smac, roar or basic.")] = "roar",
+    strategy: Annotated[str, typer.Option(help=f"One of {', '.join(STRATEGIES)}.")] = "roar",
     warm_start: Annotated[
         list[Path] | None,
         typer.Option(
@@ -56,8 +57,8 @@ def tune(
     seed: Annotated[int, typer.Option(help="Seed of the tuning's own choices.", min=0)] = 0,
     workers: Workers = 1,
     slack: Annotated[
-        float, typer.Option(help="Capping: how much longer than the incumbent a challenger may take.", min=1.0)
-    ] = 1.3,
+        float | None, typer.Option(help="Capping: how much longer than the incumbent a challenger may take.", min=1.0)
+    ] = None,
     capping: Annotated[bool, typer.Option(help="Stop runs that are provably too long.")] = True,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Another option of the strategy, NAME=VALUE: --set audit=0.05")
@@ -69,7 +70,8 @@ def tune(
 ) -> None:
     """Find a faster configuration. Ctrl-C stops it and says how to go on."""
     loaded = Scenario.load(scenario)
-    options: dict[str, Any] = {"seed": seed, "workers": workers, "repeat": repeat, "slack": slack, "capping": capping}
+    options: dict[str, Any] = {"seed": seed, "workers": workers, "repeat": repeat}
+    options |= ({} if slack is None else {"slack": slack}) | ({} if capping else {"capping": False})
     options |= {"warm_start": warm_start or []} | dict(_setting(text) for text in settings or [])
     result = _watched(lambda watch: run_tuning(loaded, strategy, out=out, watch=watch, **options), out, as_json)
     _print_result(loaded, result, as_json)

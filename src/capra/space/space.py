@@ -268,20 +268,21 @@ class Space:
         return np.ascontiguousarray(self._activate(rows))
 
     def neighbours(
-        self, rows: Floats, rng: np.random.Generator, *, count: int = 4, sigma: float = 0.2
+        self, rows: Floats, rng: np.random.Generator, *, count: int = 4, sigma: float = 0.2, levels: int = 0
     ) -> tuple[Floats, NDArray[np.intp]]:
         """All legal one-exchange neighbours of ``rows`` (n, d): (m, d) and the row (m,) each comes from.
 
         Categorical parameters take every other value, ordinals the next smaller and larger, numbers ``count`` Gaussian
-        steps of ``sigma`` of the unit interval. A child that becomes active takes its default. No neighbour stands
-        twice.
+        steps of ``sigma`` of the unit interval, or each of ``levels`` values that are evenly spread over it. A child that
+        becomes active takes its default. No neighbour stands twice.
         """
+        count = levels or count
         active = ~np.isnan(rows)
         columns, origins = np.nonzero(active.T)  # grouped by column
         codes = rows[origins, columns]
         draws = np.zeros((len(codes), count))
         ordered = self.types[columns] == 0
-        draws[ordered] = _gaussian_around(codes[ordered], count, sigma, rng)
+        draws[ordered] = np.linspace(0, 1, levels) if levels else _gaussian_around(codes[ordered], count, sigma, rng)
         found = self._moves(columns, codes, draws)
         widths = [moves.shape[1] for moves in found]
         per_pair = np.repeat(widths, np.count_nonzero(active, axis=0))

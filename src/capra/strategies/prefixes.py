@@ -1,0 +1,31 @@
+"""N(θ) and ĉ_N(θ): how many of the first pairs a configuration has completed, and what they cost it."""
+
+from __future__ import annotations
+
+from math import inf
+
+from capra.runs import Configuration
+from capra.runs.history import History
+from capra.strategies.pairs import PairOrder
+
+__all__ = ["Prefixes"]
+
+
+class Prefixes:
+    """Running sums over the pairs in their common order, brought up to date when asked for."""
+
+    def __init__(self, history: History, pairs: PairOrder) -> None:
+        self._history = history
+        self._pairs = pairs
+        self._sums: dict[Configuration, list[float]] = {}
+
+    def count(self, config: Configuration) -> int:
+        """N(θ): the configuration's complete runs up to the first pair that it lacks."""
+        costs, sums = self._history.record(config).costs, self._sums.setdefault(config, [0.0])
+        while len(sums) <= len(costs) and (cost := costs.get(self._pairs[len(sums) - 1])) is not None:
+            sums.append(sums[-1] + cost)
+        return len(sums) - 1
+
+    def total(self, config: Configuration, n: int) -> float:
+        """n · ĉ_n(θ): the cost of the first ``n`` pairs; infinite if it lacks one of them."""
+        return self._sums[config][n] if self.count(config) >= n else inf
