@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from capra.errors import InputError
 from capra.models.base import Surrogate
 from capra.models.instances import hardness
 from capra.runs import Configuration, History
@@ -99,6 +100,12 @@ class Suggester:
         self.learnt = self._fit(int(rng.integers(2**31)))
         self._marginals.clear()
         return self.learnt
+
+    def expected(self, rows: Floats) -> Floats:
+        """Log10 of the mean cost over the instances that the last model expects of configurations (n, d): (n,)."""
+        if self.learnt is None:
+            raise InputError("nothing was learnt yet")
+        return self._predict(self.learnt[0], rows, self.learnt[1])[0]
 
     def belief(self, config: Configuration, incumbent: Configuration, pair: Pair, history: History) -> Belief | None:
         """What the last model says of a challenger's run on a pair, after the runs of it that the model has not seen.

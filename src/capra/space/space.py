@@ -232,6 +232,10 @@ class Space:
             rows[active & np.isnan(rows[:, j]), j] = self._default_codes[j]
         return rows
 
+    def repaired(self, rows: Floats) -> Floats:
+        """The same rows (n, d) with their activity made right: inactive entries are NaN, newly active ones the default."""
+        return self._activate(rows.copy())
+
     def forbidden_rows(self, rows: Floats) -> Mask:
         """Which rows match a forbidden clause, shape (n,)."""
         columns = _Columns(self, rows)

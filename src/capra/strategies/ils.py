@@ -89,21 +89,10 @@ class ILS(Programs):
         if self.history.record(config).wrong:
             changed, best = config == self.incumbent, self.history.best()
         else:
-            changed, best = config != self.incumbent and self._succeeds(config, self.incumbent), config
+            changed, best = self.prefixes.succeeds(config, self.incumbent), config
         if changed:
             self.incumbent = best
             self.wake()  # bounds of aggressive capping have changed
-
-    def _succeeds(self, config: Configuration, incumbent: Configuration | None) -> bool:
-        """Does it dominate the incumbent, strictly if it has no more runs?"""
-        runs = self.prefixes.count(config)
-        if incumbent is None:
-            return runs > 0
-        theirs = self.prefixes.count(incumbent)
-        if runs < theirs:
-            return False
-        ours, other = self.prefixes.total(config, theirs), self.prefixes.total(incumbent, theirs)
-        return ours <= other if runs > theirs else ours < other
 
     def limit(self, config: Configuration, n: int, bound: float) -> float:
         """What the first ``n`` runs of a configuration may cost together, whoever it is compared with.

@@ -29,3 +29,14 @@ class Prefixes:
     def total(self, config: Configuration, n: int) -> float:
         """n · ĉ_n(θ): the cost of the first ``n`` pairs; infinite if it lacks one of them."""
         return self._sums[config][n] if self.count(config) >= n else inf
+
+    def succeeds(self, config: Configuration, incumbent: Configuration | None) -> bool:
+        """Does it dominate the incumbent (Hutter et al. 2009), strictly if it has no more runs?"""
+        runs = self.count(config)
+        if incumbent is None or config == incumbent:
+            return runs > 0 and config != incumbent
+        theirs = self.count(incumbent)
+        if runs < theirs:
+            return False
+        ours, other = self.total(config, theirs), self.total(incumbent, theirs)
+        return ours <= other if runs > theirs else ours < other

@@ -27,7 +27,7 @@ from capra.strategies.base import Context, checked
 from capra.strategies.race import Busy, Race
 from capra.strategies.roar import RandomProposer
 
-__all__ = ["ModelProposer", "smac"]
+__all__ = ["ModelProposer", "make_suggester", "smac"]
 
 _DESIGN, _FITS = 6, 7
 """Streams of random numbers (see Context.rng)."""
@@ -147,6 +147,25 @@ def _features(context: Context, instances: Sequence[str | None]) -> Floats:
     return reduced_features(np.array([known.rows.get(str(name), gaps) for name in instances], dtype=np.float64))
 
 
+def make_suggester(context: Context, model: str, acquisition: str | None = None, candidates: int = 10_000) -> Suggester:
+    """Who learns from a scenario's runs; ``model`` is one of ``search.surrogates.MODELS``."""
+    make, used = chosen_model(model, acquisition)
+    scenario = context.scenario
+    instances: list[str | None] = [instance.name for instance in scenario.instances] or [None]
+    logarithm = scenario.objective.kind == "runtime"
+    upper = math.log10(scenario.objective.penalty * scenario.cutoff) if logarithm else None
+    observations = Observations(scenario.space, instances, logarithm=logarithm, earlier=context.earlier.cells)
+    return Suggester(
+        scenario.space,
+        observations,
+        _features(context, observations.instances),
+        lambda types, seed: make(types, seed, upper),
+        acquisition=used,
+        candidates=candidates,
+        pool=scenario.space.encode(scenario.configurations) if scenario.configurations else None,
+    )
+
+
 def smac(
     context: Context,
     *,
@@ -161,21 +180,7 @@ def smac(
     **options: Any,
 ) -> Race:
     """Racing with model-proposed challengers; ``model`` is one of ``search.surrogates.MODELS``."""
-    make, used = chosen_model(model, acquisition)
-    scenario = context.scenario
-    instances: list[str | None] = [instance.name for instance in scenario.instances] or [None]
-    logarithm = scenario.objective.kind == "runtime"
-    upper = math.log10(scenario.objective.penalty * scenario.cutoff) if logarithm else None
-    observations = Observations(scenario.space, instances, logarithm=logarithm, earlier=context.earlier.cells)
-    suggester = Suggester(
-        scenario.space,
-        observations,
-        _features(context, observations.instances),
-        lambda types, seed: make(types, seed, upper),
-        acquisition=used,
-        candidates=checked("candidates", candidates, 1, whole=True),
-        pool=scenario.space.encode(scenario.configurations) if scenario.configurations else None,
-    )
+    suggester = make_suggester(context, model, acquisition, checked("candidates", candidates, 1, whole=True))
     plan = Plan(
         design,
         checked("initial", initial, 0, whole=True),
