@@ -1,0 +1,1 @@
+"""All strategies of the package on the same problems."""

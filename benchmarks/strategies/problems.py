@@ -1,0 +1,82 @@
+"""The problems: recorded runs of SPEAR (a pool, with its real parameters), two synthetic landscapes, and clasp for real."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from benchmarks import spear
+from benchmarks.strategies.landscapes import CUTOFF, landscape
+from capra.runs import Configuration
+from capra.scenario import Scenario
+from capra.space import Space
+from capra.targets import Table
+
+HOURS = (1.0, 3.0, 10.0)
+
+
+class Problem(Protocol):
+    """Something to tune on the virtual clock, in three budgets."""
+
+    budgets: tuple[float, ...]
+
+    def scenario(self, seed: int, budget: float) -> Scenario: ...
+
+    def test_cost(self, config: dict[str, Any]) -> float: ...
+
+
+class Recorded:
+    """The 1,000 recorded configurations of SPEAR on 302 training instances, each under its 26 parameters.
+
+    There is no recorded default: every seed starts from another configuration.
+    """
+
+    budgets = tuple(3600.0 * hours for hours in HOURS)
+
+    def __init__(self) -> None:
+        self._spear = spear.load()
+        self._space, configs, _ = spear.configurations()
+        self._rows = {config: row for row, config in reversed(list(enumerate(configs)))}
+
+    def scenario(self, seed: int, budget: float) -> Scenario:
+        configs, rows = zip(*self._rows.items(), strict=True)
+        first = configs[int(np.random.default_rng(seed).integers(len(configs)))]
+        kept, recorded = list(rows), self._spear.table
+        space = _starting_from(self._space, first)
+        table = Table(recorded.times[kept], recorded.solved[kept], configs, recorded.instances, spear.CUTOFF, space)
+        return table.scenario(train=self._spear.train, budget={"cpu": budget})
+
+    def test_cost(self, config: dict[str, Any]) -> float:
+        row = self._rows[Configuration(config)]
+        return float(self._spear.costs[row, self._spear.test].mean())
+
+
+def _starting_from(space: Space, config: Configuration) -> Space:
+    """The same space with another default."""
+    parameters = [p.with_default(config[p.name]) if p.name in config else p for p in space.parameters.values()]
+    return Space(parameters, space.conditions, space.forbidden)
+
+
+class Synthetic:
+    """A landscape, with budgets of 12, 36 and 120 cutoffs, as SPEAR has them."""
+
+    budgets = (12 * CUTOFF, 36 * CUTOFF, 120 * CUTOFF)
+
+    def __init__(self, name: str) -> None:
+        self._landscape = landscape(name)
+
+    def scenario(self, seed: int, budget: float) -> Scenario:
+        return self._landscape.scenario(budget)  # type: ignore[no-any-return]
+
+    def test_cost(self, config: dict[str, Any]) -> float:
+        return self._landscape.test_cost(config)  # type: ignore[no-any-return]
+
+
+SIMULATED = ("spear", "smooth", "rugged")
+
+
+@cache
+def problem(name: str) -> Problem:
+    return Recorded() if name == "spear" else Synthetic(name)

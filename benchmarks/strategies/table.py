@@ -1,0 +1,127 @@
+"""What the rows say: medians and quartiles, mean ranks, permutation tests, curves."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from benchmarks.machine import machine, write_results
+from benchmarks.strategies.rows import Row, rows
+from benchmarks.strategies.settings import is_planned
+from capra.analysis.statistics import paired_permutation_test
+
+IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
+REFERENCE = "roar"
+"""Whom everybody is tested against: racing without any search."""
+
+Finals = dict[str, dict[int, float]]
+"""Strategy and seed to the test cost of the last incumbent."""
+
+
+def at(row: Row, budget: float) -> float:
+    """Test cost of the incumbent when so much was spent; the first one before there was any."""
+    known = [cost for spent, cost in row["curve"] if spent <= budget]
+    return float(known[-1] if known else row["curve"][0][1])
+
+
+def finals(kept: Sequence[Row], budget: float) -> Finals:
+    """A planned tuning counts for its own budget, another for every smaller one as well."""
+    found: Finals = defaultdict(dict)
+    for row in kept:
+        if row["budget"] == budget or (row["budget"] > budget and not is_planned(row["strategy"])):
+            found[row["strategy"]][row["seed"]] = at(row, budget)
+    return found
+
+
+def ranks(found: Finals) -> dict[str, float]:
+    """Mean rank over the seeds that everybody has."""
+    seeds = set.intersection(*(set(costs) for costs in found.values()))
+    matrix = np.array([[costs[seed] for seed in sorted(seeds)] for costs in found.values()])
+    means = rankdata(matrix, axis=0).mean(axis=1) if seeds else np.full(len(found), np.nan)
+    return dict(zip(found, means.tolist(), strict=True))
+
+
+def p_value(one: dict[int, float], other: dict[int, float]) -> float:
+    """Paired permutation test on the logarithms, over the seeds that both have."""
+    seeds = sorted(one.keys() & other.keys())
+    logs = (np.log([costs[seed] for seed in seeds]) for costs in (one, other))
+    return paired_permutation_test(*logs, np.random.default_rng(0))
+
+
+def entries(problem: str, budget: float, found: Finals) -> list[dict[str, Any]]:
+    mean_ranks = ranks(found)
+    lines = []
+    for strategy in sorted(found, key=lambda name: float(np.median([*found[name].values()]))):
+        costs = found[strategy]
+        p = None if strategy == REFERENCE or REFERENCE not in found else p_value(costs, found[REFERENCE])
+        lines.append(
+            {
+                "problem": problem,
+                "budget": budget,
+                "strategy": strategy,
+                "seeds": len(costs),
+                "quartiles": np.quantile([*costs.values()], [0.25, 0.5, 0.75]).tolist(),
+                "rank": mean_ranks[strategy],
+                "p_against_roar": p,
+            }
+        )
+    return lines
+
+
+def printed(lines: Sequence[dict[str, Any]]) -> None:
+    print(
+        f"\n{lines[0]['problem']}, {lines[0]['budget']:.0f} s\n\n| strategy | seeds | median | quartiles | mean rank | p |"
+    )
+    print("|---|---|---|---|---|---|")
+    for line in lines:
+        low, middle, high = line["quartiles"]
+        p = "–" if line["p_against_roar"] is None else f"{line['p_against_roar']:.2g}"
+        print(f"| {line['strategy']} | {line['seeds']} | {middle:.3g} | {low:.3g}, {high:.3g} | {line['rank']:.1f} | {p} |")
+
+
+def curves(problem: str, kept: Sequence[Row]) -> None:
+    """Median test cost over what was spent."""
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        print("(no curves without matplotlib: pip install 'capra[bench]')")
+        return
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    most = max(row["budget"] for row in kept)
+    grid = np.geomspace(most / 200.0, most, 120)
+    figure, axes = plt.subplots(figsize=(7, 4.2))
+    for strategy in sorted({row["strategy"] for row in kept}):
+        mine = [row for row in kept if row["strategy"] == strategy and row["budget"] == most]
+        if mine:
+            axes.plot(grid, [np.median([at(row, spent) for row in mine]) for spent in grid], label=strategy, lw=1.3)
+    axes.set(xscale="log", yscale="log", xlabel="target time spent (s)", ylabel="test PAR10 of the incumbent", title=problem)
+    axes.legend(fontsize=7, ncol=2)
+    figure.tight_layout()
+    figure.savefig(IMAGES / f"strategies-{problem}.png", dpi=110)
+    plt.close(figure)
+
+
+def main() -> None:
+    everything, lines = rows(), []
+    for problem in sorted({row["problem"] for row in everything}):
+        kept = [row for row in everything if row["problem"] == problem]
+        for budget in budgets(problem, kept):
+            lines += entries(problem, budget, finals(kept, budget))
+            printed([line for line in lines if (line["problem"], line["budget"]) == (problem, budget)])
+        if problem != "clasp":
+            curves(problem, kept)
+    write_results("strategies", {"machine": machine("capra", "numpy"), "rows": lines})
+
+
+def budgets(problem: str, kept: Sequence[Row]) -> list[float]:
+    from benchmarks.strategies.problems import SIMULATED
+    from benchmarks.strategies.problems import problem as made
+
+    return list(made(problem).budgets) if problem in SIMULATED else sorted({row["budget"] for row in kept})
