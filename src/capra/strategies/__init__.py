@@ -11,7 +11,14 @@ from capra.strategies.base import Context, Strategy
 
 __all__ = ["STRATEGIES", "Context", "Strategy", "make_strategy"]
 
-STRATEGIES: Mapping[str, str] = {"smac": "smac", "roar": "roar", "basic": "basic", "ils": "ils", "gga": "gga"}
+STRATEGIES: Mapping[str, str] = {
+    "smac": "smac",
+    "roar": "roar",
+    "basic": "basic",
+    "ils": "ils",
+    "gga": "gga",
+    "irace": "irace",
+}
 """Name to module; the function that makes it has the module's name. Loaded when asked for: models take their time."""
 
 
