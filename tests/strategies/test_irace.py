@@ -82,8 +82,8 @@ def test_agreement_is_kendalls_w_and_the_mean_of_spearmans_rho() -> None:
 @pytest.mark.parametrize(("centre", "deviation"), [(0.5, 0.5), (0.0, 0.1), (1.0, 0.02), (0.3, 0.2)])
 def test_the_truncated_normal_is_scipys(centre: float, deviation: float) -> None:
     theirs = stats.truncnorm(-centre / deviation, (1 - centre) / deviation, loc=centre, scale=deviation)
-    for u in (0.001, 0.1, 0.5, 0.9, 0.999):
-        assert truncated_normal(centre, deviation, u) == pytest.approx(theirs.ppf(u), abs=1e-9)
+    u = np.array([0.001, 0.1, 0.5, 0.9, 0.999])
+    assert truncated_normal(np.full(5, centre), deviation, u) == pytest.approx(theirs.ppf(u), abs=1e-9)
 
 
 def test_the_model_of_an_elite_follows_the_papers_formulas() -> None:
@@ -154,7 +154,7 @@ def test_elites_are_protected_until_they_have_met_their_pairs() -> None:
 
 
 def test_capping_saves_time_and_a_capped_candidate_is_out() -> None:
-    capped, _ = drive(make("irace", scenario(budget={"cpu": 3000})), 1500)
+    capped, _ = drive(make("irace", scenario(budget={"cpu": 1000})), 600)
     assert any(run.outcome.status is Status.CAPPED for run in capped)
     later = {run.request.config for run in capped if run.outcome.status is Status.CAPPED}
     for config in later:
@@ -165,10 +165,10 @@ def test_capping_saves_time_and_a_capped_candidate_is_out() -> None:
 
 
 def test_it_converges_on_a_smooth_target() -> None:
-    strategy = make("irace", scenario(budget={"cpu": 3000}))
-    drive(strategy, 3000)
+    strategy = make("irace", scenario(budget={"cpu": 1500}))
+    drive(strategy, 1500)
     assert strategy.incumbent is not None
-    assert median_time(strategy.incumbent) < 0.8
+    assert median_time(strategy.incumbent) < 1.0  # of 0.7 at best, 7.1 for the default
 
 
 def test_the_race_table_is_shown() -> None:

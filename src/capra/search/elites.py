@@ -51,12 +51,12 @@ def _moved(chances: Floats, code: float, share: float) -> Floats:
     return np.asarray(moved / moved.sum())
 
 
-def truncated_normal(centre: float, deviation: float, u: float) -> float:
-    """The quantile ``u`` of a normal distribution that is cut to the unit interval."""
+def truncated_normal(centre: Floats, deviation: float, u: Floats) -> Floats:
+    """The quantiles ``u`` of normal distributions around ``centre`` (n,) that are cut to the unit interval."""
     from scipy.special import ndtr, ndtri  # scipy takes its time to load
 
     low, high = ndtr(-centre / deviation), ndtr((1.0 - centre) / deviation)
-    return float(np.clip(centre + deviation * ndtri(low + u * (high - low)), 0.0, 1.0))
+    return np.asarray(np.clip(centre + deviation * ndtri(low + u * (high - low)), 0.0, 1.0))
 
 
 def chosen_elite(count: int, rng: np.random.Generator) -> int:
@@ -68,11 +68,12 @@ def chosen_elite(count: int, rng: np.random.Generator) -> int:
 def child_of(space: Space, row: Floats, model: Model, rng: np.random.Generator) -> Floats:
     """A configuration near an elite's row (d,); what is inactive there is drawn uniformly. Clauses are not looked at."""
     points = rng.random(len(row))
+    near = ~np.isnan(row) & (space.types == 0)
+    points[near] = truncated_normal(row[near], model.deviation, points[near])
     child = np.empty(len(row))
     for j, parameter in enumerate(space.parameters.values()):
         if j in model.chances:
             child[j] = np.searchsorted(np.cumsum(model.chances[j])[:-1], points[j], side="right")
-            continue
-        point = points[j] if np.isnan(row[j]) else truncated_normal(row[j], model.deviation, points[j])
-        child[j] = parameter.spread(np.array([point]))[0]
+        else:
+            child[j] = parameter.spread(points[j : j + 1])[0]
     return np.asarray(space.repaired(child[None, :])[0])

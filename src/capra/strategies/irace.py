@@ -32,7 +32,7 @@ ESTIMATION = 0.02
 """Share of a budget in time that is spent to find out how long a run takes (irace's budgetEstimation)."""
 BARREN = 50
 """So many races in a row that needed no run mean that nothing is left to try."""
-ATTEMPTS = 100
+ATTEMPTS = 20
 """Draws until a child is new and legal."""
 AHEAD = 200
 """Runs that are wanted at a time: each is looked at whenever one is told."""
