@@ -10,6 +10,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "ils-basic": {"strategy": "ils", "variant": "basic"},
     "ils-trajectory": {"strategy": "ils", "capping": "trajectory"},
     "gga-forest": {"strategy": "gga", "model": "forest"},
+    "gga-no-clock": {"strategy": "gga", "clock": 0.0},
 }
 GIVEN: dict[str, dict[str, Any]] = {"smac": {"refit": 10}}
 """Options that differ from the defaults: on the virtual clock our own time is left out, and smac would fit before every run."""

@@ -158,7 +158,8 @@ def test_a_finished_deterministic_pool_ends(name: str) -> None:
     given = scenario(configurations=pool, deterministic=True, instances=["i0", "i1"])
     strategy = make(name, given)
     runs, _ = drive(strategy, 1e9)
-    assert len(runs) <= 8
+    assert len(runs) <= 16  # four cells, each of which may be capped a few times
+    assert sum(run.outcome.status is not Status.CAPPED for run in runs) <= 4
     costs = {config: strategy.history.record(config).mean for config in given.configurations}
     assert strategy.incumbent is not None
     assert costs[strategy.incumbent] == min(costs.values())

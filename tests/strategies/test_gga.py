@@ -53,7 +53,7 @@ def run(request: RunRequest) -> Outcome:
 
 def test_a_tournament_with_a_worker_for_each_is_killed_when_the_winner_is_in() -> None:
     """All start at 0. a is through after 1 + 2 + 2 = 5 (on any order of the pairs): b, c and d are cut at 5 in total."""
-    strategy, _ = generation()
+    strategy, _ = generation(clock=0.0)
     engine = SimulatedEngine(run, 4)
     tickets = {}
     used = dict.fromkeys(TIMES, 0.0)
@@ -73,7 +73,7 @@ def test_a_tournament_with_a_worker_for_each_is_killed_when_the_winner_is_in() -
 
 def test_a_tournament_on_one_worker_by_hand() -> None:
     """Who has used least goes on: the same race, run by run. Nobody uses more than the winner's 5 once that is known."""
-    strategy, _ = generation()
+    strategy, _ = generation(clock=0.0)
     order = [int(str(instance)[1:]) for instance, _ in strategy.tournaments[0].pairs]
     used, left, expected = dict.fromkeys(TIMES, 0.0), {name: list(order) for name in TIMES}, []
     participants = [str(config["c"]) for config in strategy.tournaments[0].participants]
@@ -99,6 +99,21 @@ def test_a_tournament_on_one_worker_by_hand() -> None:
     assert made == expected
     assert strategy.tournaments != []
     assert strategy.incumbent == Configuration({"c": "a"})
+
+
+def test_the_clock_of_a_race_takes_the_place_of_workers() -> None:
+    """It begins at 4 and is doubled: with one worker nobody uses more than twice the winner's 5 in all its runs."""
+    strategy, _ = generation(clock=0.04)
+    used: dict[str, list[float]] = {name: [] for name in TIMES}
+    while strategy.generation == 0:
+        (request,) = strategy.ask(1)
+        outcome = run(request)
+        used[str(request.config["c"])].append(outcome.time)
+        assert request.cutoff <= 8.0
+        strategy.tell(Run(request, outcome))
+    assert strategy.incumbent == Configuration({"c": "a"})
+    assert sum(used["d"]) <= 4.0 + 8.0
+    assert sum(used["a"]) <= 5.0 + 4.0
 
 
 def test_the_next_generation_by_hand() -> None:

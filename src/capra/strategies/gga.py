@@ -52,6 +52,8 @@ class Plan:
     """The generation that uses every instance; the subset grows evenly until then."""
     mutation: float = 0.1
     """How often a parameter of a child is drawn anew."""
+    clock: float = 0.01
+    """Where the clock of a race begins, as a share of the cutoff; 0: no clock."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +85,11 @@ class Tournament:
         return [config for _, config in self._finished()[: self._strategy.plan.winners]]
 
     def wants(self) -> list[Want]:
-        """The next runs of all who may still win; who has used least time so far comes first, as in a race.
+        """The next runs of all who may still win.
 
-        The race is over for whoever has used more than the last winner needed: its run is stopped where it stands.
+        The race is over for whoever has used more than the last winner needed: its run is stopped where it stands. Until
+        there is one, nobody may use more than the clock of the race says; it is doubled when all have. With a worker for
+        each participant no such clock is needed; with fewer it takes its place, so that nobody is far ahead in time.
         """
         if self._wants is None:
             self._wants = self._next_runs()
@@ -97,17 +101,31 @@ class Tournament:
             self._wants = None
 
     def _next_runs(self) -> list[Want]:
-        finished, places = self._finished(), self._strategy.plan.winners
-        bound = finished[places - 1][0] if self._strategy.capping and len(finished) >= places else math.inf
-        queues = sorted((self._queue(config, bound) for config in self.participants), key=lambda queue: queue[0])
+        """The clock of the race goes on when nobody can run within it, and stands when the last winner is in."""
+        finished, strategy = self._finished(), self._strategy
+        over = strategy.capping and len(finished) >= strategy.plan.winners
+        bound = finished[strategy.plan.winners - 1][0] if over else math.inf
+        clock = strategy.first_clock
+        while not (wants := self._until(min(clock, bound))) and clock < min(bound, self._longest):
+            clock *= 2.0
+        return wants or self._until(bound)
+
+    @property
+    def _longest(self) -> float:
+        """Nobody's runs cost more together."""
+        return len(self.pairs) * self._strategy.context.scenario.objective.penalty * self._strategy.kappa_max
+
+    def _until(self, limit: float) -> list[Want]:
+        """Who has used least so far comes first."""
+        queues = sorted((self._queue(config, limit) for config in self.participants), key=lambda queue: queue[0])
         return list(chain.from_iterable(_in_turn([wants for _, wants in queues])))
 
-    def _queue(self, config: Configuration, bound: float) -> tuple[float, list[Want]]:
-        """What a participant has used so far, and what it runs next."""
+    def _queue(self, config: Configuration, limit: float) -> tuple[float, list[Want]]:
+        """What a participant has used so far, and what it runs next if it may use ``limit`` in all."""
         strategy = self._strategy
         record = strategy.history.record(config)
         spent = sum(record.costs.get(pair, 0.0) for pair in self.pairs)
-        cutoff = min(strategy.kappa_max, bound - spent)
+        cutoff = min(strategy.kappa_max, limit - spent)
         missing = [Want(config, pair, cutoff) for pair in self.pairs if pair not in record.costs]
         if record.wrong or cutoff <= 0.0 or any(strategy.is_known(want) for want in missing):
             return spent, []
@@ -128,6 +146,7 @@ class GGA(Programs):
         self.plan = plan
         self.capping = bool(caps(context, capping))
         self.model = model
+        self.first_clock = plan.clock * self.kappa_max if self.capping and plan.clock else math.inf
         self.domain = Domain(context.scenario.space, context.scenario.configurations)
         self.breeder = Breeder(context.scenario.space, plan.mutation)
         self.prefixes = Prefixes(self.history, self.pairs)
@@ -259,6 +278,7 @@ def gga(
     first: int = Plan.first,
     full: int = Plan.full,
     mutation: float = Plan.mutation,
+    clock: float = Plan.clock,
     model: str = "none",
     capping: bool | str = True,
 ) -> GGA:
@@ -274,6 +294,7 @@ def gga(
         checked("first", first, 1, whole=True),
         checked("full", full, 1, whole=True),
         checked("mutation", mutation, 0.0, 1.0),
+        checked("clock", clock, 0.0, 1.0),
     )
     if plan.winners >= plan.tournament:
         raise InputError(f"of {plan.tournament} participants there cannot be {plan.winners} winners")
