@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from capra.runs import Outcome, RunRequest, Status
+from capra.runs import Configuration, Outcome, RunRequest, Status, Value
 from capra.strategies import STRATEGIES
+from capra.tune import Tuning, tune
 from tests.strategies.conformance import (
     KAPPA,
+    LIGHT,
     Decisions,
     drive,
     lognormal,
@@ -179,3 +184,23 @@ def test_every_feature_of_a_space(name: str) -> None:
     assert len(tried) > 5
     assert all(given.space.configuration(config) == config for config in tried)
     assert len({config.get("n") for config in tried}) > 2
+
+
+def test_an_interrupted_tuning_makes_the_runs_of_one_that_was_not(name: str, tmp_path: Path) -> None:
+    """Through the whole loop and the store: stopped after 40 runs, resumed, and compared."""
+
+    def target(config: dict[str, Value], instance: str | None, seed: int, cutoff: float) -> float:
+        return lognormal(RunRequest(Configuration(config), instance, seed, KAPPA)).time
+
+    def stop(tuning: Tuning) -> None:
+        if len(tuning.history) >= 40:
+            tuning.stop()
+
+    given = scenario(target=target, budget={"runs": 90})
+    how: dict[str, Any] = {"engine": "simulated", "overhead": "ignore", **LIGHT.get(name, {})}
+    whole = tune(given, name, **how)
+    tune(given, name, out=tmp_path / "run", watch=stop, **how)
+    resumed = tune(given, name, out=tmp_path / "run", **how)
+    made = [run for run in resumed.history if run.outcome.status is not Status.LOST]
+    assert sequence(made) == sequence(list(whole.history))
+    assert resumed.incumbent == whole.incumbent

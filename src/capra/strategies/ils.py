@@ -196,9 +196,8 @@ class Chain:
     def _better_focused(self, one: Configuration, two: Configuration) -> Verdict:
         """Procedure better_Foc."""
         count, total = self.search.prefixes.count, self.search.prefixes.total
-        self.bonus += 1  # l. 1
+        earned, wants = 1 + (count(one) == count(two)), self._wants  # l. 1 and 4
         small, large = (one, two) if count(one) <= count(two) else (two, one)  # l. 2–5
-        self.bonus += count(one) == count(two)
         decided = False
         while not decided:  # l. 6
             n = min(count(small) + 1, self.search.most)  # l. 7
@@ -206,6 +205,7 @@ class Chain:
             yield from self._objective(small, n, total(large, n))  # l. 9
             capped = count(small) < n or count(large) < n
             decided = capped or self._dominates(one, two) or self._dominates(two, one)  # l. 10
+        self.bonus += earned if self._wants > wants else 0  # what was known already earns nothing, or all time went there
         if self._value(one, n) > self._value(two, n) or (not capped and not self._dominates(one, two)):  # l. 11
             return False
         yield from self._objective(one, min(count(one) + self.bonus, self.search.most), inf)  # l. 12
