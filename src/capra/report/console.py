@@ -116,7 +116,7 @@ def _spent(tuning: Tuning) -> str:
 
 
 def _line(tuning: Tuning) -> str:
-    budget, facts = tuning.meter.budget, "; ".join(f"{name} {text}" for name, text in _facts(tuning))
+    budget, facts = tuning.meter.budget, "; ".join(f"{name} {text}" for name, text in _facts(tuning) if name)
     if math.isinf(min(budget.cpu, budget.wall, budget.runs)):  # a validation: it says itself how much is left
         return facts
     return f"{100 * tuning.meter.share(tuning.history, tuning.engine.clock):3.0f} %  {facts}"

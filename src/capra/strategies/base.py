@@ -41,7 +41,7 @@ class Strategy(Protocol):
         """Who asked for this run, for the store; ``tell`` finds it in ``Run.asked_by``."""
 
     def describe(self) -> list[tuple[str, str]]:
-        """Where it stands, for people: (word, text) lines."""
+        """Where it stands, for people: (word, text) lines; those without a word are shown only where there is room."""
 
     def tighten(self) -> list[tuple[RunRequest, float]]: ...
 
