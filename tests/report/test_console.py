@@ -19,7 +19,7 @@ def test_incumbents_of_an_earlier_session_are_no_news(tmp_path: Path) -> None:
         if len(tuning.trajectory) > 1:
             tuning.stop()
 
-    scenario = small(runs=60)
+    scenario = small(runs=300)
     before = tune(scenario, out=tmp_path, watch=stop_late).trajectory
     with LiveConsole(Console(file=screen, width=200)) as console:
         after = resume(tmp_path, scenario, watch=console.watch).trajectory
