@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from benchmarks.strategies.landscapes import CUTOFF, landscape
@@ -33,8 +35,9 @@ def test_a_planned_tuning_counts_only_for_its_own_budget() -> None:
 
 
 def test_ranks_are_means_over_the_seeds_that_all_have() -> None:
-    found = {"a": {0: 1.0, 1: 2.0, 2: 9.0}, "b": {0: 2.0, 1: 2.0}, "c": {0: 3.0, 1: 1.0}}
-    assert ranks(found) == pytest.approx({"a": (1 + 2.5) / 2, "b": (2 + 2.5) / 2, "c": (3 + 1) / 2})
+    found = {"a": {0: 1.0, 1: 2.0, 2: 9.0, 3: 1.0}, "b": {0: 2.0, 1: 2.0, 2: 1.0}, "c": {0: 3.0, 1: 1.0, 2: 2.0}}
+    expected = {"a": (1 + 2.5 + 3) / 3, "b": (2 + 2.5 + 1) / 3, "c": (3 + 1 + 2) / 3, "new": math.nan}
+    assert ranks(found | {"new": {0: 1.0}}) == pytest.approx(expected, nan_ok=True)
 
 
 @pytest.mark.parametrize("name", ["smooth", "rugged"])

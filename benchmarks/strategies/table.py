@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,8 @@ from capra.analysis.statistics import paired_permutation_test
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 REFERENCE = "roar"
 """Whom everybody is tested against: racing without any search."""
+FEWEST = 3
+"""Seeds that a rank takes at least."""
 
 Finals = dict[str, dict[int, float]]
 """Strategy and seed to the test cost of the last incumbent."""
@@ -39,11 +42,14 @@ def finals(kept: Sequence[Row], budget: float) -> Finals:
 
 
 def ranks(found: Finals) -> dict[str, float]:
-    """Mean rank over the seeds that everybody has."""
-    seeds = set.intersection(*(set(costs) for costs in found.values()))
-    matrix = np.array([[costs[seed] for seed in sorted(seeds)] for costs in found.values()])
-    means = rankdata(matrix, axis=0).mean(axis=1) if seeds else np.full(len(found), np.nan)
-    return dict(zip(found, means.tolist(), strict=True))
+    """Mean rank over the seeds that everybody has; NaN for who has hardly any yet."""
+    counted = {name: costs for name, costs in found.items() if len(costs) >= FEWEST}
+    seeds = sorted(set.intersection(*(set(costs) for costs in counted.values()))) if counted else []
+    if not seeds:
+        return dict.fromkeys(found, math.nan)
+    matrix = np.array([[costs[seed] for seed in seeds] for costs in counted.values()])
+    means = dict(zip(counted, rankdata(matrix, axis=0).mean(axis=1).tolist(), strict=True))
+    return {name: means.get(name, math.nan) for name in found}
 
 
 def p_value(one: dict[int, float], other: dict[int, float]) -> float:
@@ -66,7 +72,7 @@ def entries(problem: str, budget: float, found: Finals) -> list[dict[str, Any]]:
                 "strategy": strategy,
                 "seeds": len(costs),
                 "quartiles": np.quantile([*costs.values()], [0.25, 0.5, 0.75]).tolist(),
-                "rank": mean_ranks[strategy],
+                "rank": None if math.isnan(mean_ranks[strategy]) else mean_ranks[strategy],
                 "p_against_roar": p,
             }
         )
@@ -81,7 +87,8 @@ def printed(lines: Sequence[dict[str, Any]]) -> None:
     for line in lines:
         low, middle, high = line["quartiles"]
         p = "–" if line["p_against_roar"] is None else f"{line['p_against_roar']:.2g}"
-        print(f"| {line['strategy']} | {line['seeds']} | {middle:.3g} | {low:.3g}, {high:.3g} | {line['rank']:.1f} | {p} |")
+        rank = "–" if line["rank"] is None else f"{line['rank']:.1f}"
+        print(f"| {line['strategy']} | {line['seeds']} | {middle:.3g} | {low:.3g}, {high:.3g} | {rank} | {p} |")
 
 
 def curves(problem: str, kept: Sequence[Row]) -> None:
