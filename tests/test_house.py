@@ -24,7 +24,7 @@ LAYERS = {
     "engines": {"errors", "runs", "scenario", "targets"},
     "search": {"errors", "runs", "space", "models", "_kernels"},
     "minimize": {"errors", "runs", "space", "search"},
-    "strategies": {"errors", "runs", "scenario", "space", "models", "search"},
+    "strategies": {"errors", "runs", "scenario", "space", "models", "search", "_guarantees"},
 }
 
 

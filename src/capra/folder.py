@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from capra.runs.store import Durability, Store
 
 __all__ = [
+    "CERTIFICATE",
     "STORE",
     "Milestone",
     "check_budget",
@@ -32,6 +33,8 @@ __all__ = [
 ]
 
 STORE = "history.sqlite"
+CERTIFICATE = "certificate"
+"""Kind of the decisions that say what was promised, and when."""
 BUDGET = "budget"
 """The note that holds a budget which was raised."""
 

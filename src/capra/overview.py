@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from capra.errors import InputError
-from capra.folder import STORE, Milestone, milestones, stored_scenario
+from capra.folder import CERTIFICATE, STORE, Milestone, milestones, stored_scenario
 from capra.formats.plain import plain
 from capra.repeats import Repeats
 from capra.report.words import speed_up_of, standing
@@ -81,6 +81,7 @@ def summary_of(result: Result) -> dict[str, Any]:
         "spent": result.spent,
         "runs": len(result.history),
         "repeats": Repeats.of(result.history).summary(),
+        "certificate": result.certificate.plain() if result.certificate else None,
         "store": str(result.store) if result.store else None,
     }
 
@@ -99,6 +100,7 @@ def status_of(run: Path) -> dict[str, Any]:
         notes = store.notes
         under_way = len(store.open_leases())
         audits = [data["wrong"] for _, _, _, data in store.decisions("audit")]
+        promised = [data for _, _, _, data in store.decisions(CERTIFICATE)]
         earlier = store.decision(*KEPT)
     spent = notes.get("spent", {})
     incumbent = trajectory[-1].config if trajectory else None
@@ -124,6 +126,7 @@ def status_of(run: Path) -> dict[str, Any]:
         "shared_pairs": shared,
         "speed_up": ratio,
         "audited_rejections": {"checked": len(audits), "wrong": sum(audits)} if audits else None,
+        "certificate": promised[-1] if promised else None,
         "command": command_of(scenario, incumbent) if incumbent else None,
         "repeats": Repeats.of(history).summary(),
         "warnings": notes.get("warnings", []),

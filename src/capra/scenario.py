@@ -154,9 +154,10 @@ class Scenario:
         "1e9",
     )
     objective: Objective = option(
-        "What is minimised: parK (mean time, K times the cutoff if unsolved), mean (= par1), or quality (a number that the "
-        "target reports).",
-        "par10, par1, mean, quality …",
+        "What is minimised: parK (mean time, K times the cutoff if unsolved), mean (= par1), quality (a number that the "
+        "target reports), or 1 minus a utility: utility:uniform(60), utility:loglaplace(60, 1), utility:exponential(60), "
+        "utility:step(60), utility:par10(300).",
+        "par10, par1, mean, quality, utility:…",
         convert.objective,
         Objective(),
         '"par10"',

@@ -19,6 +19,7 @@ from capra.breaker import ALIKE, CONTROL, Breaker
 from capra.budget import Meter
 from capra.errors import InputError, TargetError
 from capra.folder import (
+    CERTIFICATE,
     STORE,
     Milestone,
     check_budget,
@@ -36,6 +37,7 @@ from capra.runs import History, Outcome, Run, RunRequest, Status, Value
 from capra.runs.bulk import bulk
 from capra.scenario import Budget, Scenario
 from capra.strategies import Context, Strategy, make_strategy
+from capra.strategies.certificate import Certificate
 
 __all__ = ["Result", "Tuning", "resume", "tune"]
 
@@ -50,6 +52,8 @@ FAILED = (Status.CRASHED, Status.TIMEOUT, Status.MEMOUT)
 """How a control ends that shows a broken machine: it had succeeded before."""
 LOST_IN_A_ROW = 5
 """So many runs in a row that the infrastructure lost are no accident."""
+CERTIFY = 16
+"""Runs between two looks at what is promised, at least."""
 REPEAT_SHARE = 0.01
 """Share of real runs that repeat an earlier one, unless somebody says otherwise."""
 
@@ -61,13 +65,14 @@ class Result:
     incumbent: dict[str, Value]
     """The active parameters of the best configuration."""
     cost: float
-    """Its mean cost over the pairs that it was run on."""
+    """Its mean cost over the pairs that it was run on; what was only capped counts as the least that it can cost."""
     default_cost: float
     history: History
     store: Path | None
     trajectory: list[Milestone]
     spent: float
-    certificate: str | None = None
+    certificate: Certificate | None = None
+    """What is promised of it, by strategies with guarantees."""
 
 
 class Tuning:
@@ -96,6 +101,8 @@ class Tuning:
         self._tickets: dict[tuple[str, str | None, int], Ticket] = {}
         self._lost_in_a_row = 0
         self._warned: set[str] = set()
+        self._certified: dict[str, float] = {}
+        self._certify_at = 0
 
     @property
     def history(self) -> History:
@@ -124,6 +131,7 @@ class Tuning:
             self._start_runs()
             watch(self)
             if not self._leases:
+                self._note_certificate(last=True)
                 return
             for ticket, outcome in self.engine.wait(min(HEARTBEAT, self.meter.wall_left(self.engine.clock))):
                 self._record(ticket, outcome)
@@ -176,6 +184,7 @@ class Tuning:
         self._tell(run or Run(lease.request, outcome, lease.asked_by))
         self._refuse_a_broken_target(lease.request, outcome, broken=broken)
         self._note_incumbent()
+        self._note_certificate()
         self._note_warnings()
 
     def _tell(self, run: Run) -> None:
@@ -250,18 +259,36 @@ class Tuning:
         self.keeper.write(lambda: self.store.decide("incumbent", str(len(self.trajectory)), data))
         self.trajectory.append(milestone(data))
 
+    def _note_certificate(self, *, last: bool = False) -> None:
+        """A promise that became clearly better is a decision, and so is the last one."""
+        if len(self.history) < self._certify_at and not last:
+            return
+        self._certify_at = len(self.history) + max(CERTIFY, len(self.history) // 50)
+        certificate = self.strategy.certificate
+        if certificate is None or (not last and not _is_better(certificate.parameters, self._certified)):
+            return
+        self._certified = certificate.parameters
+        data = {**certificate.plain(), "spent": self.meter.spent(self.history), "evaluations": len(self.history)}
+        self.keeper.write(lambda: self.store.decide(CERTIFICATE, str(len(self.history)), data))
+
     def result(self) -> Result:
         """What was found so far."""
-        incumbent = self.strategy.incumbent or self.scenario.default
+        incumbent, objective = self.strategy.incumbent or self.scenario.default, self.scenario.objective
         return Result(
+            certificate=self.strategy.certificate,
             incumbent=dict(incumbent),
-            cost=self.history.record(incumbent).mean,
-            default_cost=self.history.record(self.scenario.default).mean,
+            cost=self.history.record(incumbent).at_least(objective),
+            default_cost=self.history.record(self.scenario.default).at_least(objective),
             history=self.history,
             store=self.store.path,
             trajectory=self.trajectory,
             spent=self.meter.spent(self.history),
         )
+
+
+def _is_better(now: dict[str, float], before: dict[str, float]) -> bool:
+    """Is something promised for the first time, or a tenth more tightly?"""
+    return any(value < 0.9 * before.get(name, math.inf) for name, value in now.items())
 
 
 def words_of(warning: str) -> str:

@@ -105,3 +105,28 @@ def test_the_examples_of_the_minimize_page() -> None:
     assert names["result"].cost < 60
     assert names["result"].spent <= 5_000
     assert names["search"].best == names["result"].trajectory[-1]
+
+
+def test_the_certificate_of_the_guarantees_page(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    (code,) = blocks("docs/guarantees.md", "python")
+    exec(compile(code, "docs/guarantees.md", "exec"), names)  # noqa: S102 (our own page)
+    assert "With probability at least 90 %" in capsys.readouterr().out
+    result, speed = names["result"], names["speed"]
+    assert result.certificate.parameters["epsilon"] < 0.2
+    assert speed[int(result.incumbent["row"])] <= sorted(speed)[3]
+
+
+def test_the_options_of_the_guarantees_page_are_those_of_the_strategies() -> None:
+    from importlib import import_module
+
+    from capra.strategies import GUARANTEED, STRATEGIES
+
+    page = (ROOT / "docs" / "guarantees.md").read_text()
+    rows = re.findall(r"^\| (`[^|]*`) \| ([^|]*) \| [A-Z][^|]*\d{4}[^|]*\|$", page, re.MULTILINE)
+    said = {name: re.findall(r"`(\w+)`", options) for names, options in rows for name in re.findall(r"`([^`]+)`", names)}
+    assert set(said) == set(GUARANTEED)
+    for name, options in said.items():
+        module, function = STRATEGIES[name].split(":")
+        made = signature(getattr(import_module(f"capra.strategies.{module}"), function)).parameters.values()
+        assert sorted(options) == sorted(p.name for p in made if p.kind is Parameter.KEYWORD_ONLY), name

@@ -13,7 +13,7 @@ from capra.runs import Configuration, Outcome, Run, RunRequest, Status
 from capra.scenario import Scenario
 from capra.space import Categorical, Integer, Ordinal, Real, Space, equals, is_in
 from capra.space.expressions import And, Compare, Literal, Name
-from capra.strategies import Context, Strategy, make_strategy
+from capra.strategies import GUARANTEED, Context, Strategy, make_strategy
 
 KAPPA = 100.0
 
@@ -142,8 +142,12 @@ class Decisions:
         return earlier
 
 
-LIGHT: dict[str, dict[str, object]] = {"smac": {"candidates": 300, "refit": 40}}
-"""Options that keep a strategy's own work small."""
+LIGHT: dict[str, dict[str, object]] = {
+    "smac": {"candidates": 300, "refit": 40},
+    **{name: {"kappa0": 5.0} for name in GUARANTEED},
+    "leaps": {"kappa0": 0.4},  # its first guess of the best mean; a large one is tried on everybody, one after another
+}
+"""Options that keep a strategy's own work small, and the number of its runs."""
 
 
 def make(

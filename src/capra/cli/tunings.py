@@ -149,6 +149,8 @@ def _print_result(scenario: Scenario, result: Result, as_json: bool) -> None:
         return
     found = standing(result.history, Configuration(result.incumbent), scenario.default)
     say(f"incumbent {found}; {count(len(result.history), 'run')}")
+    if result.certificate is not None:
+        say(escape(str(result.certificate)))
     if (repeats := Repeats.of(result.history)).made:
         say(str(repeats))
     say(f"[bold]{escape(command)}[/]")

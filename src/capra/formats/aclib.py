@@ -239,6 +239,8 @@ def write(options: Mapping[str, Any]) -> str:
         if option in options.get("budget", {}):
             rows[key] = _plain_number(f"budget.{option}", options["budget"][option])
     objective = str(options.get("objective", "par10")).lower()
+    if objective.startswith("utility:"):
+        raise InputError("an AClib scenario cannot say a utility", hint="keep the scenario in TOML")
     rows["run_obj"] = "quality" if objective == "quality" else "runtime"
     if objective != "quality":
         rows["overall_obj"] = objective

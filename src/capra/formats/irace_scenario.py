@@ -209,6 +209,8 @@ def _write_budget(options: Mapping[str, Any], rows: dict[str, Any]) -> None:
     if "runs" in budget:
         rows["maxExperiments"] = budget["runs"]
     objective = Objective.parse(str(options.get("objective", "par10")))
+    if objective.utility is not None:
+        raise InputError("an irace scenario cannot say a utility", hint="keep the scenario in TOML")
     if objective.kind == "runtime":
         rows["boundPar"] = int(objective.penalty)
 

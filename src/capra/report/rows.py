@@ -16,6 +16,8 @@ def status_rows(document: Mapping[str, Any]) -> Rows:
     """The rows of ``status_of``: only what there is something to say about."""
     rows = [("name", document["name"]), ("runs", _runs(document)), ("spent", _spent(document))]
     rows += _incumbent_rows(document) if document["incumbent"] else [("incumbent", "none yet")]
+    if (promise := document.get("certificate")) is not None:
+        rows += _certificate_rows(promise, document["unit"])
     if (audits := document["audited_rejections"]) is not None:
         rows.append(("audit", f"{audits['wrong']} of {count(audits['checked'], 'checked rejection')} wrong"))
     if document["repeats"]["runs"]:
@@ -44,6 +46,12 @@ def _incumbent_rows(document: Mapping[str, Any]) -> Rows:
         ("parameters", settings(document["incumbent"])),
         ("command", document["command"]),
     ]
+
+
+def _certificate_rows(promise: Mapping[str, Any], unit: str) -> Rows:
+    times = f"{amount(promise['restart'], unit)} used, {amount(promise['resumed'], unit)} had every run been continued"
+    rows = [("certificate", f"{promise['says']} {promise['more']}"), ("its time", times)]
+    return rows + [("warning", text) for text in promise["warnings"]]
 
 
 def _repeats(repeats: Mapping[str, Any]) -> str:

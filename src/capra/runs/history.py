@@ -43,6 +43,15 @@ class Record:
         """Mean cost of the complete runs; infinite where there is none."""
         return self.total / len(self.costs) if self.costs else math.inf
 
+    def at_least(self, objective: Objective) -> float:
+        """Mean cost of all its pairs; those that were only capped count as the least that they can cost."""
+        if not self.bounds:
+            return self.mean
+        bounds = sum(
+            bound if objective.utility is None else 1.0 - objective.utility.of(bound) for bound in self.bounds.values()
+        )
+        return (self.total + bounds) / (len(self.costs) + len(self.bounds))
+
 
 class History:
     """All runs, in order, and what they say about each configuration under one objective."""

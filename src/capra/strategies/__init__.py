@@ -9,17 +9,28 @@ from importlib import import_module
 from capra.errors import InputError, did_you_mean
 from capra.strategies.base import Context, Strategy
 
-__all__ = ["STRATEGIES", "Context", "Strategy", "make_strategy"]
+__all__ = ["GUARANTEED", "STRATEGIES", "Context", "Strategy", "make_strategy"]
 
 STRATEGIES: Mapping[str, str] = {
-    "smac": "smac",
-    "roar": "roar",
-    "basic": "basic",
-    "ils": "ils",
-    "gga": "gga",
-    "irace": "irace",
+    "smac": "smac:smac",
+    "roar": "roar:roar",
+    "basic": "basic:basic",
+    "ils": "ils:ils",
+    "gga": "gga:gga",
+    "irace": "irace:irace",
+    "sp": "sp:sp",
+    "spc": "sp:spc",
+    "leaps": "leaps:leaps",
+    "caps": "caps:caps",
+    "caps++": "caps:caps_plus_plus",
+    "impatient": "impatient:impatient",
+    "up": "utilitarian:up",
+    "oup": "utilitarian:oup",
+    "coup": "utilitarian:coup",
 }
-"""Name to module; the function that makes it has the module's name. Loaded when asked for: models take their time."""
+"""Name to module and the function that makes it. Loaded when asked for: models take their time."""
+GUARANTEED = frozenset({"sp", "spc", "leaps", "caps", "caps++", "impatient", "up", "oup", "coup"})
+"""Those whose answers carry a certificate."""
 
 
 def make_strategy(name: str, context: Context) -> Strategy:
@@ -28,10 +39,12 @@ def make_strategy(name: str, context: Context) -> Strategy:
         raise InputError(
             f"unknown strategy {name!r}", hint=did_you_mean(name, STRATEGIES) or "one of " + ", ".join(STRATEGIES)
         )
-    make: Callable[..., Strategy] = getattr(import_module(f"capra.strategies.{STRATEGIES[name]}"), STRATEGIES[name])
+    module, function = STRATEGIES[name].split(":")
+    make: Callable[..., Strategy] = getattr(import_module(f"capra.strategies.{module}"), function)
     try:
         return make(context, **context.options)
     except TypeError as error:
         if not (unknown := re.search(r"unexpected keyword argument '(\w+)'", str(error))):
             raise
-        raise InputError(f"strategy {name} has no option {unknown[1]!r}", hint="docs/racing.md lists them") from None
+        page = "guarantees" if name in GUARANTEED else "classics" if name in ("ils", "gga", "irace") else "racing"
+        raise InputError(f"strategy {name} has no option {unknown[1]!r}", hint=f"docs/{page}.md lists them") from None

@@ -14,6 +14,7 @@ from capra.runs import Configuration, Run, RunRequest
 from capra.runs.history import History
 from capra.scenario import Scenario
 from capra.search.earlier import Earlier
+from capra.strategies.certificate import Certificate
 
 __all__ = ["Context", "Strategy", "checked"]
 
@@ -32,6 +33,10 @@ class Strategy(Protocol):
 
     @property
     def incumbent(self) -> Configuration | None: ...
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """What is promised of the incumbent now; None for strategies without guarantees."""
 
     def ask(self, n: int) -> list[RunRequest]: ...
 

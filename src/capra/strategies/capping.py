@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from capra.errors import InputError
-from capra.runs import Configuration
+from capra.runs import Configuration, Objective
 from capra.runs.history import History, Pair
 from capra.strategies.base import Context, checked
 
@@ -20,9 +20,10 @@ TRIAL = 0.1
 """Share of κ_max that a run gets at first where the incumbent has failed."""
 HOPELESS = 0.05
 """A challenger whose run was stopped early is rejected when its chance to be better is below this."""
+_PAR = Objective()
 
 
-def next_cutoff(incumbent_total: float, spent: float, slack: float, kappa_max: float) -> float:
+def next_cutoff(incumbent_total: float, spent: float, slack: float, kappa_max: float, objective: Objective = _PAR) -> float:
     """Time the challenger may still use before it is provably worse than the incumbent.
 
     ``incumbent_total`` is the incumbent's cost on the pairs that are compared, ``spent`` the challenger's cost on those of
@@ -30,7 +31,7 @@ def next_cutoff(incumbent_total: float, spent: float, slack: float, kappa_max: f
     Leyton-Brown 2011, §3: 1 is the exact bound, more buys better data). 0.0 means that it has already lost: reject, do not
     run.
     """
-    return min(kappa_max, max(0.0, slack * incumbent_total - spent))
+    return min(kappa_max, objective.time_for(slack * incumbent_total - spent))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,8 @@ class Duel:
     @property
     def failed(self) -> bool:
         """Did the incumbent not finish? Then the challenger cannot lose by this pair."""
-        return self.history.record(self.incumbent).costs.get(self.pair, 0.0) >= self.history.kappa_max
+        cost = self.history.record(self.incumbent).costs.get(self.pair, 0.0)
+        return self.history.objective.failed(cost, self.history.kappa_max)
 
 
 class Capping(Protocol):
@@ -93,12 +95,12 @@ class Slack(Uncapped):
     off if it fails.
     """
 
-    def __init__(self, kappa_max: float, slack: float) -> None:
+    def __init__(self, kappa_max: float, slack: float, objective: Objective = _PAR) -> None:
         super().__init__(kappa_max)
-        self._slack = slack
+        self._slack, self._objective = slack, objective
 
     def most(self, incumbent_total: float, spent: float) -> float:
-        return next_cutoff(incumbent_total, spent, self._slack, self._kappa_max)
+        return next_cutoff(incumbent_total, spent, self._slack, self._kappa_max, self._objective)
 
     def cutoff(self, duel: Duel, most: float) -> float:
         return min(most, TRIAL * self._kappa_max) if duel.failed and not duel.lower else most
@@ -158,7 +160,9 @@ def chosen_capping(context: Context, capping: bool | str, slack: float, believer
     if capping is False or context.scenario.objective.kind != "runtime":
         return Uncapped(kappa_max)
     if capping is True:
-        return Slack(kappa_max, slack)
+        return Slack(kappa_max, slack, context.scenario.objective)
+    if context.scenario.objective.utility is not None:
+        raise InputError("capping='information' is for times, not for utilities", hint="leave it out")
     if believer is None:
         raise InputError("capping='information' needs a model of the runs", hint="the strategy smac has one")
     return Informed(kappa_max, slack, context, believer)

@@ -16,6 +16,7 @@ class Listed:
     """A ``Strategy`` that asks for the given requests, in order, and for nothing else."""
 
     incumbent: Configuration | None = None
+    certificate: None = None
 
     def __init__(self, context: Context, requests: list[RunRequest]) -> None:
         self.history = History(context.scenario.objective, context.scenario.cutoff)

@@ -64,6 +64,8 @@ def caps(context: Context, capping: bool | str, *others: str) -> bool | str:
 class Programs(ABC):
     """A ``Strategy`` that runs programs. Subclasses begin them, and say who the incumbent is."""
 
+    certificate: None = None
+
     def __init__(self, context: Context) -> None:
         scenario = context.scenario
         self.context = context

@@ -45,6 +45,8 @@ class Race:
     the share of capped challengers that are run out to see whether it was right to reject them.
     """
 
+    certificate: None = None
+
     def __init__(
         self,
         context: Context,

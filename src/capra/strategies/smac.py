@@ -148,12 +148,12 @@ def _features(context: Context, instances: Sequence[str | None]) -> Floats:
 
 
 def make_suggester(context: Context, model: str, acquisition: str | None = None, candidates: int = 10_000) -> Suggester:
-    """Who learns from a scenario's runs; ``model`` is one of ``search.surrogates.MODELS``."""
+    """Who learns from a scenario's runs and suggests what to try; ``model`` is one of ``search.surrogates.MODELS``."""
     make, used = chosen_model(model, acquisition)
     scenario = context.scenario
     instances: list[str | None] = [instance.name for instance in scenario.instances] or [None]
     logarithm = scenario.objective.kind == "runtime"
-    upper = math.log10(scenario.objective.penalty * scenario.cutoff) if logarithm else None
+    upper = math.log10(scenario.objective.worst(scenario.cutoff)) if logarithm else None
     observations = Observations(scenario.space, instances, logarithm=logarithm, earlier=context.earlier.cells)
     return Suggester(
         scenario.space,
