@@ -21,7 +21,6 @@ from capra.tune import Result, Tuning, tune
 SETTINGS: dict[str, dict[str, Any]] = {
     "capra-roar": {"strategy": "roar"},
     "capra-smac": {"strategy": "smac", "model": "forest"},
-    "capra-smac-60": {"strategy": "smac", "model": "forest", "max_runs": 60},
 }
 
 
