@@ -6,7 +6,6 @@ out, so tools that need a full matrix need a store that has one (``capra validat
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import os
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from capra.errors import FormatError, InputError
+from capra.runs.arff import arff_cell, arff_head, arff_rows
 from capra.runs.configuration import Configuration
 from capra.runs.foreign import best_runs, objective_of, read_lines, replacing
 from capra.runs.outcome import Outcome, Run, Status
@@ -70,37 +70,22 @@ def _write_runs(path: Path, name: str, runs: Sequence[Run], measure: str) -> Non
     with replacing(path) as file:
         head = ("instance_id STRING", "repetition NUMERIC", "algorithm STRING", f"{measure} NUMERIC")
         status = "runstatus {ok, timeout, memout, not_applicable, crash, other}"
-        file.write(_head(f"ALGORITHM_RUNS_{name}", [*head, status]))
+        file.write(arff_head(f"ALGORITHM_RUNS_{name}", [*head, status]))
         for run in runs:
             request, outcome = run.request, run.outcome
             tried = seeds[request.config.id, request.instance]
             tried.append(request.seed)
             value = outcome.time if measure == "runtime" else outcome.quality
             cells = (request.instance or NO_INSTANCE, len(tried), request.config.id, value, _STATUS[outcome.status])
-            file.write(",".join(map(_cell, cells)) + "\n")
+            file.write(",".join(map(arff_cell, cells)) + "\n")
 
 
 def _write_features(path: Path, name: str, features: Mapping[str, Any]) -> None:
     with replacing(path) as file:
-        columns = [f"{_cell(feature)} NUMERIC" for feature in features["names"]]
-        file.write(_head(f"FEATURE_VALUES_{name}", ["instance_id STRING", "repetition NUMERIC", *columns]))
+        columns = [f"{arff_cell(feature)} NUMERIC" for feature in features["names"]]
+        file.write(arff_head(f"FEATURE_VALUES_{name}", ["instance_id STRING", "repetition NUMERIC", *columns]))
         for instance, values in features["rows"].items():
-            file.write(",".join(map(_cell, (instance, 1, *values))) + "\n")
-
-
-def _head(relation: str, attributes: Sequence[str]) -> str:
-    lines = [f"@RELATION {_cell(relation)}", "", *(f"@ATTRIBUTE {attribute}" for attribute in attributes), "", "@DATA", ""]
-    return "\n".join(lines)
-
-
-def _cell(value: str | float | None) -> str:
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return "?"
-    if not isinstance(value, str):
-        return repr(value)
-    if re.fullmatch(r"[\w./:+=@~-]+", value):
-        return value
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'"
+            file.write(",".join(map(arff_cell, (instance, 1, *values))) + "\n")
 
 
 def _description(name: str, runs: Sequence[Run], measure: str, kappa: float, features: Sequence[str]) -> dict[str, Any]:
@@ -139,8 +124,8 @@ def read_folder(path: Path, cutoff: float) -> Iterator[Run]:
     """Runs of algorithm_runs.arff: the configuration is {"algorithm": name}, the seed is the repetition."""
     bound = _cutoff_of(path / "description.txt", cutoff)
     file = path / "algorithm_runs.arff"
-    rows = _arff(file)
-    columns = next(rows)[1]
+    rows = arff_rows(file)
+    columns = _columns(next(rows)[1], file)
     for order, (number, cells) in enumerate(rows, start=1):
         try:
             row = dict(zip(columns, cells, strict=True))
@@ -148,6 +133,13 @@ def read_folder(path: Path, cutoff: float) -> Iterator[Run]:
         except (InputError, KeyError, ValueError, IndexError, OverflowError) as error:
             raise FormatError(f"is not a run: {error}", path=file, line=number) from None
         yield run
+
+
+def _columns(names: Sequence[str], path: Path) -> list[str]:
+    """Instance, repetition and algorithm may be written in any case."""
+    if len(names) < 5:
+        raise FormatError("has no @DATA with instance, repetition, algorithm, measure and runstatus", path=path)
+    return [*(name.lower() for name in names[:3]), *names[3:]]
 
 
 def _cutoff_of(path: Path, cutoff: float) -> float:
@@ -171,30 +163,3 @@ def _run(row: Mapping[str, str], measure: str, order: int, cutoff: float) -> Run
     outcome = Outcome(status, min(time, bound), bound, value, reason=reason, backend="aslib")
     request = RunRequest(Configuration({"algorithm": row["algorithm"]}), row["instance_id"], int(row["repetition"]), bound)
     return Run(request, outcome, "", order)
-
-
-def _arff(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """First the names of the columns, then numbered rows."""
-    columns: list[str] = []
-    data = False
-    for number, line in read_lines(path):
-        text = line.strip()
-        if not text or text.startswith("%"):
-            continue
-        if data:
-            yield number, _cells(text, path, number)
-        elif found := re.match(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)", text, re.IGNORECASE):
-            columns.append(found[1].strip("'\"").lower() if len(columns) < 3 else found[1].strip("'\""))
-        elif text.lower().startswith("@data"):
-            data = True
-            yield number, columns
-    if not data or len(columns) < 5:
-        raise FormatError("has no @DATA with instance, repetition, algorithm, measure and runstatus", path=path)
-
-
-def _cells(text: str, path: Path, number: int) -> list[str]:
-    quote = "'" if "'" in text else '"'
-    try:
-        return next(csv.reader([text], quotechar=quote, escapechar="\\", skipinitialspace=True, strict=True))
-    except (csv.Error, StopIteration) as error:
-        raise FormatError(f"is not a row: {error}", path=path, line=number) from None
