@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capra.errors import CapraError, FormatError, InputError
+from capra.errors import FormatError, InputError
 from capra.portfolio.aslib import AslibScenario, read_aslib, write_aslib
 from capra.portfolio.description import read_description
 from capra.portfolio.records import Records
@@ -231,10 +232,8 @@ def test_any_bytes_are_data_or_a_format_error(tmp_path_factory: pytest.TempPathF
     path = tmp_path_factory.mktemp("bytes") / "x"
     path.write_bytes(data)
     for read in (read_arff, read_description):
-        try:
-            read(path)
-        except CapraError as error:
-            assert isinstance(error, FormatError)
+        with suppress(FormatError):
+            assert read(path) is not None
 
 
 YAML = st.recursive(
