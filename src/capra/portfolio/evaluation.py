@@ -117,7 +117,7 @@ def evaluate_fold(
     found = Fold(plan_costs(held_out, best, features=False)[0], {})
     for name in names:
         told(name)
-        selection = choose(training, seed=seed) if name == AUTO else Selection(make_selector(name).fit(training))
+        selection = choose(training, seed=seed) if name == AUTO else Selection(make_selector(name, seed).fit(training))
         found.costs[name] = selection.evaluate(held_out)
         if name == AUTO:
             found.chosen = selection.selector.name

@@ -8,7 +8,7 @@ import numpy as np
 
 from capra.models import CensoredForest
 from capra.models.base import Floats, Mask
-from capra.portfolio.base import FASTEST, Selector, completed
+from capra.portfolio.base import FASTEST, Selector, completed, useful
 from capra.portfolio.records import PENALTY, Records
 from capra.portfolio.schedule import Plan, choice
 
@@ -50,14 +50,16 @@ class Pairwise(_Forests):
         costs = completed(records, int(self.seed))
         rows = _columns(records.features)
         self._count = records.configurations
-        self._pairs = list(itertools.combinations(range(self._count), 2))
+        self._members = useful(costs)
+        self._pairs = list(itertools.combinations(self._members, 2))
         self._fits = [
             self._forest(rows, number).fit(rows, costs[:, a] - costs[:, b]) for number, (a, b) in enumerate(self._pairs)
         ]
 
     def _plans(self, rows: Floats) -> list[Plan]:
         rows = _columns(rows)
-        won = np.zeros((len(rows), self._count))
+        won = np.full((len(rows), self._count), -np.inf)
+        won[:, self._members] = 0.0
         for (a, b), forest in zip(self._pairs, self._fits, strict=True):
             votes = np.mean(np.sign(forest.predict_trees(rows)), axis=0)  # above 0: b is cheaper
             won[:, b] += (votes > 0) + 1e-3 * votes
@@ -74,15 +76,16 @@ class Regression(_Forests):
         rows = _columns(records.features)
         upper = float(np.log10(PENALTY * records.cutoff))
         logs, capped = np.log10(np.maximum(records.costs, FASTEST)), records.capped
+        self._members = useful(completed(records, int(self.seed)))
         self._fits = [
             self._forest(rows, c, upper=upper).fit(rows, logs[:, c], np.ascontiguousarray(capped[:, c]))
-            for c in range(records.configurations)
+            for c in self._members
         ]
 
     def _plans(self, rows: Floats) -> list[Plan]:
         rows = _columns(rows)
         means = np.stack([forest.predict(rows)[0] for forest in self._fits], axis=1)
-        return [choice(int(c)) for c in np.argmin(means, axis=1)]
+        return [choice(self._members[c]) for c in np.argmin(means, axis=1)]
 
 
 class Survival(_Forests):
@@ -100,8 +103,9 @@ class Survival(_Forests):
     def _learn(self, records: Records) -> None:
         rows = _columns(records.features)
         self._cutoff = records.cutoff
+        self._members = useful(completed(records, int(self.seed)))
         self._curves = []
-        for c in range(records.configurations):
+        for c in self._members:
             order = np.argsort(np.where(records.solved[:, c], records.times[:, c], records.cutoffs[:, c]), kind="stable")
             times = np.where(records.solved[:, c], records.times[:, c], records.cutoffs[:, c])[order]
             solved = np.ascontiguousarray(records.solved[order, c])
@@ -115,7 +119,7 @@ class Survival(_Forests):
         for forest, leaves, times, solved in self._curves:
             weights = shared_leaves(forest.predict_trees(rows), leaves)
             expected.append(expected_cost(weights, times, solved, self._cutoff))
-        return [choice(int(c)) for c in np.argmin(np.stack(expected, axis=1), axis=1)]
+        return [choice(self._members[c]) for c in np.argmin(np.stack(expected, axis=1), axis=1)]
 
 
 def log_rank_scores(times: Floats, solved: Mask) -> Floats:

@@ -55,7 +55,8 @@ def best_portfolio(costs: ArrayLike, size: int, empty: float) -> list[int]:
     size = min(size, len(matrix))
     if math.comb(len(matrix), size) > 1_000_000:
         raise ModelError("there are more than a million portfolios of this size", hint="use greedy_portfolio")
-    return list(min(itertools.combinations(range(len(matrix)), size), key=lambda p: portfolio_cost(matrix, p, empty)))
+    portfolios = map(list, itertools.combinations(range(len(matrix)), size))
+    return min(portfolios, key=lambda members: portfolio_cost(matrix, members, empty))
 
 
 def _row(costs: ArrayLike, empty: float) -> Floats:

@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from capra.models.base import Floats
-from capra.portfolio.base import Scaling, Selector, completed
+from capra.models.base import Floats, Mask
+from capra.portfolio.base import Scaling, Selector, completed, useful
 from capra.portfolio.clusters import g_means
 from capra.portfolio.records import Indices, Records
 from capra.portfolio.schedule import Plan, choice
@@ -111,6 +111,12 @@ class Sunny(Nearest):
         super()._learn(records)
         self._cutoff = records.cutoff
         self._single = int(np.argmin(self._costs.mean(axis=0)))
+        members = useful(self._costs)
+        sizes = range(1, self.MOST + 1)
+        self._sets = [list(s) for size in sizes for s in itertools.combinations(members, size)]
+        self._inside = np.zeros((len(self._sets), records.configurations))
+        for row, inside in zip(self._inside, self._sets, strict=True):
+            row[inside] = 1.0
 
     def _plans(self, rows: Floats) -> list[Plan]:
         return [self._schedule(near) for near in self._neighbours(rows)]
@@ -119,22 +125,19 @@ class Sunny(Nearest):
         solved, costs = self._solved[rows], self._costs[rows]
         members = self._portfolio(solved, costs.sum(axis=0))
         slots = {c: int(solved[:, c].sum()) for c in members}
-        unsolved = int((~solved[:, members].any(axis=1)).sum()) if members else len(rows)
-        if unsolved or not slots:
-            slots[self._single] = slots.get(self._single, 0) + max(unsolved, 1)
+        unsolved = int((~solved[:, members].any(axis=1)).sum())
+        if unsolved:
+            slots[self._single] = slots.get(self._single, 0) + unsolved
         order = sorted(slots, key=lambda c: (float(costs[:, c].mean()), c))
         share = self._cutoff / sum(slots.values())
         timed = [(c, slots[c] * share) for c in order if slots[c]]
         return (*timed[:-1], (timed[-1][0], math.inf))  # nothing comes after the last
 
-    def _portfolio(self, solved: np.ndarray, total: Floats) -> list[int]:
+    def _portfolio(self, solved: Mask, total: Floats) -> list[int]:
         """At most three configurations: most solved, then fewest members, then least time."""
-        useful = [c for c in range(solved.shape[1]) if solved[:, c].any()]
-        sets = itertools.chain.from_iterable(itertools.combinations(useful, size) for size in range(1, self.MOST + 1))
-        best = min(
-            sets, key=lambda s: (-int(solved[:, s].any(axis=1).sum()), len(s), float(total[list(s)].sum())), default=()
-        )
-        return list(best)
+        covered = (solved @ self._inside.T > 0.0).sum(axis=0)
+        order = np.lexsort((self._inside @ total, self._inside.sum(axis=1), -covered))
+        return self._sets[int(order[0])]
 
 
 def _distances(points: Floats, centres: Floats) -> Floats:

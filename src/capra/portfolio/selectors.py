@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,14 @@ SELECTORS: dict[str, type[Selector]] = {
 INNER_FOLDS = 5
 
 
-def make_selector(name: str, **options: Any) -> Selector:
-    """A selector by its name, not fitted. ModelError if there is none."""
+def make_selector(name: str, seed: int = 0) -> Selector:
+    """A selector by its name with its usual options, not fitted. ModelError if there is none."""
     if name not in SELECTORS:
         raise ModelError(
             f"unknown selector {name!r}", hint=did_you_mean(name, SELECTORS) or "one of " + ", ".join(SELECTORS)
         )
-    return SELECTORS[name](**options)
+    kind = SELECTORS[name]
+    return kind(**({"seed": seed} if "seed" in signature(kind).parameters else {}))
 
 
 def read_selector(document: Any) -> Selector:
@@ -103,21 +105,21 @@ def choose(
     found: dict[str, tuple[Floats, Plan]] = {}
     for name in dict.fromkeys((SingleBest.name, *names)):
         told(name)
-        found[name] = _inner(name, known, np.random.default_rng(seed))
+        found[name] = _inner(name, known, seed)
     means = {name: float(costs.mean()) for name, (costs, _) in found.items()}
     best = min(means, key=lambda name: means[name])
     saved = found[SingleBest.name][0] - found[best][0]
     if saved.mean() <= saved.std(ddof=1) / math.sqrt(len(saved)):
         best = SingleBest.name
-    return Selection(make_selector(best).fit(records), found[best][1], means)
+    return Selection(make_selector(best, seed).fit(records), found[best][1], means)
 
 
-def _inner(name: str, records: Records, rng: np.random.Generator) -> tuple[Floats, Plan]:
+def _inner(name: str, records: Records, seed: int) -> tuple[Floats, Plan]:
     """PAR10 of instances that the selector had not seen, (n,), with the presolving slots that suit it."""
-    fold = folds_of(len(records), INNER_FOLDS, rng)
+    fold = folds_of(len(records), INNER_FOLDS, np.random.default_rng(seed))  # the same for all selectors
     plans: list[Plan] = [()] * len(records)
     for f in range(INNER_FOLDS):
-        fitted = make_selector(name).fit(records.take(fold != f))
+        fitted = make_selector(name, seed).fit(records.take(fold != f))
         rows = np.flatnonzero(fold == f)
         for i, plan in zip(rows, fitted.plans(records.features[rows]), strict=True):
             plans[i] = plan
