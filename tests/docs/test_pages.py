@@ -130,3 +130,18 @@ def test_the_options_of_the_guarantees_page_are_those_of_the_strategies() -> Non
         module, function = STRATEGIES[name].split(":")
         made = signature(getattr(import_module(f"capra.strategies.{module}"), function)).parameters.values()
         assert sorted(options) == sorted(p.name for p in made if p.kind is Parameter.KEYWORD_ONLY), name
+
+
+def test_the_example_of_the_selection_page(capsys: pytest.CaptureFixture[str]) -> None:
+    from capra.portfolio import SELECTORS
+
+    names: dict[str, Any] = {}
+    (code,) = blocks("docs/selection.md", "python")
+    exec(compile(code, "docs/selection.md", "exec"), names)  # noqa: S102 (our own page)
+    name, cost = capsys.readouterr().out.split(": PAR10 ")
+    assert name in SELECTORS
+    assert name != "single"
+    assert float(cost.split()[0]) < 30.0 < names["training"].costs.mean(axis=0).min()
+    assert names["plan"][-1][0] == 1
+    page = (ROOT / "docs" / "selection.md").read_text()
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == [*SELECTORS, "auto"]
