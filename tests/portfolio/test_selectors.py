@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.neighbors import NearestNeighbors
 
 from capra.errors import ModelError
-from capra.portfolio.base import Scaling, completed
+from capra.portfolio.base import Scaling, completed, useful
 from capra.portfolio.forests import expected_cost, log_rank_scores, shared_leaves
 from capra.portfolio.nearest import Nearest, NearestCluster, Sunny
 from capra.portfolio.records import Records
@@ -106,6 +106,36 @@ def test_misuse_is_said(name: str) -> None:
     ):
         with pytest.raises(ModelError):
             read_selector(document | change)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("knn", {"k": 0}),
+        ("knn", {"k": 2.5}),
+        ("knn", {"k": math.inf}),
+        ("knn", {"k": "7"}),
+        ("knn", {"k": True}),
+        ("sunny", {"k": math.nan}),
+        ("cluster", {"alpha": 0.0}),
+        ("cluster", {"radius": -1.0}),
+        ("cluster", {"min_size": 0}),
+        ("pairwise", {"trees": 10**9}),
+        ("regression", {"min_leaf": 0}),
+        ("survival", {"seed": -1}),
+    ],
+)
+def test_options_out_of_range_are_refused(name: str, options: dict[str, object]) -> None:
+    document = make_selector(name).fit(three_kinds(30)).to_dict()
+    assert set(options) <= set(document["options"])
+    with pytest.raises(ModelError):
+        read_selector(document | {"options": document["options"] | options})
+
+
+def test_configurations_that_add_nothing_are_left_out() -> None:
+    costs = np.array([[1.0, 9.0, 8.0, 1.0], [9.0, 1.0, 8.0, 9.0], [9.0, 9.0, 8.0, 9.0], [1.0, 1.5, 8.0, 1.0]])
+    assert useful(costs) == [0, 1, 2]  # the fourth is as good as the first, and adds nothing after it
+    assert useful(np.full((3, 4), 7.0)) == [0]
 
 
 def test_neighbours_are_those_of_sklearn() -> None:

@@ -17,7 +17,7 @@ from capra.portfolio.greedy import greedy_portfolio
 from capra.portfolio.records import PENALTY, Records
 from capra.portfolio.schedule import Plan
 
-__all__ = ["FASTEST", "Scaling", "Selector", "completed", "useful"]
+__all__ = ["FASTEST", "Scaling", "Selector", "completed", "useful", "whole"]
 
 FASTEST = 1e-3
 """Shorter times are taken for this: the clock cannot tell them apart, and logarithms need a floor."""
@@ -123,6 +123,13 @@ def completed(records: Records, seed: int = 0) -> Floats:
         expected = np.power(10.0, np.minimum(forest.predict(features)[0], upper))
         costs[mask, c] = np.maximum(expected[mask], costs[mask, c])
     return costs
+
+
+def whole(name: str, value: float, least: int, most: int) -> int:
+    """An option as a whole number between two bounds. ModelError otherwise: options may come from a file."""
+    if not least <= value <= most or value != int(value):
+        raise ModelError(f"{name} must be a whole number from {least} to {most}, not {value}")
+    return int(value)
 
 
 def useful(costs: Floats) -> list[int]:

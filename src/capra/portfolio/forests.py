@@ -8,7 +8,7 @@ import numpy as np
 
 from capra.models import CensoredForest
 from capra.models.base import Floats, Mask
-from capra.portfolio.base import FASTEST, Selector, completed, useful
+from capra.portfolio.base import FASTEST, Selector, completed, useful, whole
 from capra.portfolio.records import PENALTY, Records
 from capra.portfolio.schedule import Plan, choice
 
@@ -19,19 +19,19 @@ class _Forests(Selector):
     """Options that all forests have."""
 
     def __init__(self, trees: int = 30, min_leaf: int = 1, seed: int = 0) -> None:
-        self.trees = trees
-        self.min_leaf = min_leaf
-        self.seed = seed
+        self.trees = whole("trees", trees, 1, 10_000)
+        self.min_leaf = whole("min_leaf", min_leaf, 1, 1_000_000)
+        self.seed = whole("seed", seed, 0, 2**40)
 
     def _forest(self, features: Floats, number: int, **options: float | str) -> CensoredForest:
         """Forest ``number``, not fitted: each split looks at log2(f) + 1 features, as in SATzilla'11."""
         fraction = min(1.0, (np.log2(max(features.shape[1], 1)) + 1.0) / max(features.shape[1], 1))
         return CensoredForest(
-            int(self.trees),
-            min_leaf=int(self.min_leaf),
+            self.trees,
+            min_leaf=self.min_leaf,
             min_split=2,
             feature_fraction=float(fraction),
-            seed=int(self.seed) * 100_003 + number,
+            seed=self.seed * 100_003 + number,
             **options,  # type: ignore[arg-type]
         )
 
@@ -47,7 +47,7 @@ class Pairwise(_Forests):
     name = "pairwise"
 
     def _learn(self, records: Records) -> None:
-        costs = completed(records, int(self.seed))
+        costs = completed(records, self.seed)
         rows = _columns(records.features)
         self._count = records.configurations
         self._members = useful(costs)
@@ -76,7 +76,7 @@ class Regression(_Forests):
         rows = _columns(records.features)
         upper = float(np.log10(PENALTY * records.cutoff))
         logs, capped = np.log10(np.maximum(records.costs, FASTEST)), records.capped
-        self._members = useful(completed(records, int(self.seed)))
+        self._members = useful(completed(records, self.seed))
         self._fits = [
             self._forest(rows, c, upper=upper).fit(rows, logs[:, c], np.ascontiguousarray(capped[:, c]))
             for c in self._members
@@ -103,7 +103,7 @@ class Survival(_Forests):
     def _learn(self, records: Records) -> None:
         rows = _columns(records.features)
         self._cutoff = records.cutoff
-        self._members = useful(completed(records, int(self.seed)))
+        self._members = useful(completed(records, self.seed))
         self._curves = []
         for c in self._members:
             order = np.argsort(np.where(records.solved[:, c], records.times[:, c], records.cutoffs[:, c]), kind="stable")

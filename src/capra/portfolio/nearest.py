@@ -7,8 +7,9 @@ import math
 
 import numpy as np
 
+from capra.errors import ModelError
 from capra.models.base import Floats, Mask
-from capra.portfolio.base import Scaling, Selector, completed, useful
+from capra.portfolio.base import Scaling, Selector, completed, useful, whole
 from capra.portfolio.clusters import g_means
 from capra.portfolio.records import Indices, Records
 from capra.portfolio.schedule import Plan, choice
@@ -38,16 +39,18 @@ class NearestCluster(Selector):
     name = "cluster"
 
     def __init__(self, alpha: float = 1e-4, min_size: int = 10, radius: float = 2.0, seed: int = 0) -> None:
+        if not (0.0 < alpha < 1.0 and radius >= 0.0):
+            raise ModelError(f"alpha must be between 0 and 1, and radius not negative: {alpha}, {radius}")
         self.alpha = alpha
-        self.min_size = min_size
+        self.min_size = whole("min_size", min_size, 1, 1_000_000)
         self.radius = radius
-        self.seed = seed
+        self.seed = whole("seed", seed, 0, 2**40)
 
     def _learn(self, records: Records) -> None:
         costs = completed(records, self.seed)
         self._scaling = Scaling(records.features)
         points = self._scaling(records.features)
-        self.centres = g_means(points, alpha=self.alpha, min_size=int(self.min_size))
+        self.centres = g_means(points, alpha=self.alpha, min_size=self.min_size)
         nearest, distance = self._nearest(points)
         single = int(np.argmin(costs.mean(axis=0)))
         self._best, self._reach = [single], [math.inf]  # the first is for strangers
@@ -76,7 +79,7 @@ class Nearest(Selector):
     name = "knn"
 
     def __init__(self, k: int = 10) -> None:
-        self.k = k
+        self.k = whole("k", k, 1, 1_000_000)
 
     def _learn(self, records: Records) -> None:
         self._costs = completed(records)
@@ -87,7 +90,7 @@ class Nearest(Selector):
     def _neighbours(self, rows: Floats) -> Indices:
         """(m, k): rows of the nearest training instances; ties go to the earlier one."""
         distances = _distances(self._scaling(rows), self._points)
-        found: Indices = np.argsort(distances, axis=1, kind="stable")[:, : int(self.k)]
+        found: Indices = np.argsort(distances, axis=1, kind="stable")[:, : self.k]
         return found
 
     def _plans(self, rows: Floats) -> list[Plan]:
