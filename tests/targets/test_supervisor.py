@@ -326,8 +326,8 @@ def test_process_whose_first_thread_has_ended(start: Callable[..., Supervised], 
 
 
 def test_relay_of_processes(go: Callable[..., Facts]) -> None:
-    facts = go(hostile.relay(60.0), wall=0.5)
-    assert facts.stragglers >= 1
+    facts = go(hostile.relay(60.0), wall=0.5)  # what is left of it would be found by _nothing_left
+    assert facts.exit_code == 0  # not how many were seen: each is gone when one looks again
     assert facts.wall < 60
     assert facts.unkillable == ()
 
