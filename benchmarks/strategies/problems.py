@@ -68,10 +68,10 @@ class Synthetic:
         self._landscape = landscape(name)
 
     def scenario(self, seed: int, budget: float) -> Scenario:
-        return self._landscape.scenario(budget)  # type: ignore[no-any-return]
+        return self._landscape.scenario(budget)
 
     def test_cost(self, config: dict[str, Any]) -> float:
-        return self._landscape.test_cost(config)  # type: ignore[no-any-return]
+        return self._landscape.test_cost(config)
 
 
 SIMULATED = ("spear", "smooth", "rugged")

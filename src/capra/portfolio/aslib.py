@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -265,12 +265,10 @@ def _write(path: Path, name: str, columns: list[str], rows: Iterable[tuple[str, 
 
 def _runs(scenario: AslibScenario) -> Iterable[tuple[str, list[Any]]]:
     records = scenario.records
-    status: Callable[[int, int], str] = lambda i, j: (  # noqa: E731
-        "ok" if records.solved[i, j] else "other" if records.capped[i, j] else "timeout"
-    )
     for i, instance in enumerate(scenario.instances):
         for j, algorithm in enumerate(scenario.algorithms):
-            yield instance, [algorithm, float(records.times[i, j]), status(i, j)]
+            status = "ok" if records.solved[i, j] else "other" if records.capped[i, j] else "timeout"
+            yield instance, [algorithm, float(records.times[i, j]), status]
 
 
 def _description(scenario: AslibScenario) -> dict[str, Any]:
