@@ -172,9 +172,8 @@ def _check_same(store: Store, meta: dict[str, Any]) -> None:
 
 
 def is_begun(out: str | Path | None, name: str = STORE) -> bool:
-    """Is there a store in the folder? A creation that was killed leaves an empty file."""
-    path = Path(out or "runs/latest") / name
-    return path.exists() and path.stat().st_size > 0
+    """Is there a store in the folder?"""
+    return (Path(out or "runs/latest") / name).exists()
 
 
 def _is_plain(given: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import math
 import os
@@ -358,10 +359,27 @@ def test_a_new_store_overwrites_nothing(path: Path) -> None:
     with pytest.raises(StoreError, match="exists already"):
         Store.create(path, META)
     assert path.read_bytes() == before
-    path.write_bytes(b"")  # what a creation that was killed leaves
+    assert list(path.parent.glob(".*")) == []
+    path.write_bytes(b"")
     with pytest.raises(StoreError, match="interrupted"):
         Store.open(path)
-    Store.create(path, META).close()
+
+
+def test_a_store_is_there_when_it_is_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also on file systems without hard links, and whatever stops the creation."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, "no hard links here")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("capra.runs.schema.os.link", refuse)
+        with Store.create(path, META) as store:
+            assert store.meta == META
+    path.unlink()
+    monkeypatch.setattr("capra.runs.schema._publish", refuse)
+    with pytest.raises(OSError, match="no hard links"):
+        Store.create(path, META)
+    assert list(path.parent.iterdir()) == []
 
 
 @pytest.mark.parametrize("method", [Store.open, Store.read])

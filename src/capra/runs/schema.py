@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from capra.errors import StoreError, StoreFull
 from capra.runs import place
 from capra.runs.owner import Owner
 
-__all__ = ["OUTCOME_COLUMNS", "connect", "explained", "identify", "inspect", "lay_out", "owner_of", "prepare"]
+__all__ = ["OUTCOME_COLUMNS", "connect", "create", "explained", "identify", "inspect", "lay_out", "owner_of", "prepare"]
 
 APPLICATION = 0x43617072  # "Capr"
 VERSION = 2
@@ -180,14 +182,38 @@ def prepare(connection: sqlite3.Connection, path: str | Path | None) -> list[str
     return warnings
 
 
-def lay_out(connection: sqlite3.Connection) -> None:
-    """Creates the tables, inside the caller's transaction. StoreError if there are any already."""
-    if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-        raise StoreError("exists already", hint="resume it, or choose another name")
+def create(path: Path, meta: list[Any]) -> None:
+    """A new file with all tables and ``meta``, there only when it is whole. StoreError if there is one already."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    draft.unlink(missing_ok=True)
+    try:
+        with closing(connect(draft, "rwc")) as connection:
+            lay_out(connection, meta)
+        _publish(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _publish(draft: Path, path: Path) -> None:
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        raise StoreError("exists already", path=path, hint="resume it, or choose another name") from None
+    except OSError:  # a file system without hard links: for a moment there is an empty file
+        path.touch(exist_ok=False)
+        os.replace(draft, path)
+
+
+def lay_out(connection: sqlite3.Connection, meta: list[Any]) -> None:
+    """Creates the tables in an empty database, all at once: nobody owns it yet."""
+    connection.execute("BEGIN IMMEDIATE")
     for statement in STATEMENTS.values():
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.executemany("INSERT INTO meta VALUES (?, ?, ?)", meta)
+    connection.execute("INSERT INTO owner (one, epoch) VALUES (1, 0)")
+    connection.execute("COMMIT")
 
 
 def owner_of(connection: sqlite3.Connection) -> tuple[int, Owner | None]:

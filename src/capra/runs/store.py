@@ -35,7 +35,7 @@ def _insert(table: str, columns: int, *, lenient: bool = False) -> str:
     return f"INSERT {'OR IGNORE ' if lenient else ''}INTO {table} VALUES ({', '.join('?' * columns)})"  # noqa: S608
 
 
-_META, _CONFIG, _LEASE = _insert("meta", 3), _insert("configs", 3, lenient=True), _insert("leases", 10)
+_CONFIG, _LEASE = _insert("configs", 3, lenient=True), _insert("leases", 10)
 _OUTCOME, _LOSS = _insert("outcomes", len(FIELDS) + 5), _insert("losses", len(FIELDS) + 4)
 _DECISION = _insert("decisions", 6, lenient=True)
 _NOTE = "INSERT OR REPLACE INTO notes VALUES (?, ?, ?)"
@@ -71,28 +71,25 @@ class Store(Reader):
         file = None if path is None or durability == "memory" else Path(path)
         pairs = [(key, text := _json(value, f"meta {key}"), rows.digest((key, text))) for key, value in meta.items()]
         if file is None:
-            return cls._lay_out(schema.connect("", "memory"), None, pairs, batch=True)
-        if file.exists() and file.stat().st_size > 0:
-            raise StoreError("exists already", path=file, hint="resume it, or choose another name")
+            connection = schema.connect("", "memory")
+            schema.lay_out(connection, pairs)
+            return cls._owned(connection, None, [], batch=True)
         file.parent.mkdir(parents=True, exist_ok=True)
         with schema.explained(file):
-            return cls._lay_out(schema.connect(file, "rwc"), file, pairs, batch=durability == "batch")
+            schema.create(file, pairs)
+            try:
+                return cls._connected(file, batch=durability == "batch")
+            except BaseException:
+                file.unlink()
+                raise
 
     @classmethod
-    def _lay_out(cls, connection: sqlite3.Connection, path: Path | None, meta: list[Any], *, batch: bool) -> Store:
-        ours = False
+    def _connected(cls, file: Path, *, batch: bool, takeover: bool = False) -> Store:
+        connection = schema.connect(file)
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            schema.lay_out(connection)
-            connection.executemany(_META, meta)
-            connection.execute("INSERT INTO owner (one, epoch) VALUES (1, 0)")
-            connection.execute("COMMIT")
-            ours = True
-            return cls._owned(connection, path, schema.prepare(connection, path), batch=batch)
+            return cls._owned(connection, file, schema.prepare(connection, file), batch=batch, takeover=takeover)
         except BaseException:
             connection.close()
-            if ours and path is not None:
-                path.unlink()
             raise
 
     @classmethod
@@ -119,13 +116,7 @@ class Store(Reader):
         file = Path(path)
         schema.inspect(file, thoroughly=True)
         with schema.explained(file):
-            connection = schema.connect(file)
-            try:
-                warnings = schema.prepare(connection, file)
-                return cls._owned(connection, file, warnings, batch=durability == "batch", takeover=takeover)
-            except BaseException:
-                connection.close()
-                raise
+            return cls._connected(file, batch=durability == "batch", takeover=takeover)
 
     @classmethod
     def read(cls, path: str | Path) -> Store:
