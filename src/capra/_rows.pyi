@@ -21,3 +21,6 @@ def read_runs(
     run: Kind,
 ) -> list[Run]:
     """Runs of rows with checksum, up to the first whose checksum is wrong."""
+
+def read_configs(rows: list[Any], configs: dict[str, Configuration], config: Kind) -> str | None:
+    """Puts configurations of rows with checksum into the dictionary; the id of the first whose checksum is wrong."""

@@ -15,7 +15,7 @@ from capra.errors import StoreError
 from capra.runs import Configuration, Outcome, Run, RunRequest, Status
 from capra.runs import bulk as bulk_module
 from capra.runs.bulk import bulk
-from capra.runs.rows import Lease, Row, checked, config_row, digest, lease_row, outcome_row, read_config, read_runs
+from capra.runs.rows import Lease, Row, checked, config_row, digest, lease_row, outcome_row, read_configs, read_runs
 from tests.runs.samples import FAST, ask, solved
 
 numbers = st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False)
@@ -83,15 +83,23 @@ def test_damage_in_any_column_is_found() -> None:
 
 def test_a_stored_configuration_is_the_same() -> None:
     config = Configuration({"z": 1, "a": 1.0, "m": True, "text": "é"})
-    name, text, crc = config_row(config)
-    found = read_config(str(name), str(text), int(str(crc)))
+    name, text, crc = row = config_row(config)
+    known: dict[str, Configuration] = {}
+    read_configs([row], known)
+    found = known[str(name)]
+    read_configs([row], known)
+    assert known[str(name)] is found, "equal configurations are one object"
     assert found == config
     assert hash(found) == hash(config)
     assert list(found.items()) == list(config.items()), "arguments are written in this order"
     assert [type(value) for value in found.values()] == [int, float, bool, str]
     assert Configuration(dict(found)).id == name
-    with pytest.raises(StoreError, match="is damaged: its checksum is wrong"):
-        read_config(str(name), str(text).replace("1.0", "2.0"), int(str(crc)))
+    with pytest.raises(StoreError, match=f"configuration {name} is damaged: its checksum is wrong"):
+        read_configs([(name, str(text).replace("1.0", "2.0"), crc)], known)
+    with pytest.raises(ValueError, match="width"):
+        read_configs([(name, text)], known)
+    with pytest.raises(TypeError):
+        read_configs([(name, None, crc)], known)
 
 
 def test_the_collector_works_again_after_bulk(monkeypatch: pytest.MonkeyPatch) -> None:

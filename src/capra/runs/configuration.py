@@ -31,13 +31,6 @@ class Configuration(Mapping[str, Value]):
         self._values = MappingProxyType(dict(values))
         self._id = None
 
-    @classmethod
-    def stored(cls, name: str, text: str) -> Configuration:
-        """The configuration whose ``id`` and JSON object these are known to be."""
-        config = cls.__new__(cls)
-        config._id, config._values = name, text
-        return config
-
     def _mapping(self) -> MappingProxyType[str, Value]:
         if isinstance(self._values, str):
             self._values = MappingProxyType(json.loads(self._values))

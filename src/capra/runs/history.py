@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 from capra.runs.configuration import Configuration
 from capra.runs.objective import Objective
@@ -18,20 +17,23 @@ __all__ = ["History", "Pair", "Record"]
 
 Pair = tuple[str | None, int]
 """(instance, seed): what configurations are compared on."""
+_CAPPED, _LOST, _WRONG = Status.CAPPED, Status.LOST, Status.WRONG  # looking one up in its class takes longer than a sum
 
 
-@dataclass(slots=True)
 class Record:
     """What is known of one configuration."""
 
-    costs: dict[Pair, float] = field(default_factory=dict)
-    """Cost of every pair with a complete run, in order of completion."""
-    bounds: dict[Pair, float] = field(default_factory=dict)
-    """For pairs that were only capped: the longest time that did not suffice."""
-    total: float = 0.0
-    """Sum of ``costs``."""
-    wrong: bool = False
-    """Some answer was refuted."""
+    __slots__ = ("bounds", "costs", "total", "wrong")
+
+    def __init__(self) -> None:
+        self.costs: dict[Pair, float] = {}
+        """Cost of every pair with a complete run, in order of completion."""
+        self.bounds: dict[Pair, float] = {}
+        """For pairs that were only capped: the longest time that did not suffice."""
+        self.total = 0.0
+        """Sum of ``costs``."""
+        self.wrong = False
+        """Some answer was refuted."""
 
     @property
     def known(self) -> bool:
@@ -75,7 +77,7 @@ class History:
         outcome = run.outcome
         status, time = outcome.status, outcome.time
         self.statuses[status] += 1
-        if status is Status.LOST:
+        if status is _LOST:
             self.lost += time
             return
         self.spent += time
@@ -84,7 +86,7 @@ class History:
         if record is None:
             record = self._records[request.config] = Record()
         pair = (request.instance, request.seed)
-        if status is Status.CAPPED:
+        if status is _CAPPED:
             self.saved += self.kappa_max - time
             if pair not in record.costs and time > record.bounds.get(pair, -1.0):
                 record.bounds[pair] = time
@@ -92,7 +94,7 @@ class History:
             record.costs[pair] = cost = self.objective.cost(outcome, self.kappa_max)
             record.total += cost
             record.bounds.pop(pair, None)
-        if status is Status.WRONG:
+        if status is _WRONG:
             record.wrong = True
 
     # --- questions ---

@@ -49,16 +49,17 @@ class _Configurations(dict[str, Configuration]):
     def scan(self) -> None:
         """Reads all of them, the first time: in a big store that takes a fifth of the time of looking each up."""
         if not self._scanned:
-            for name, text, crc in self._connection.execute(_CONFIG):
-                self.setdefault(name, rows.read_config(name, text, crc))
+            cursor = self._connection.execute(_CONFIG)
+            while chunk := cursor.fetchmany(CHUNK):
+                rows.read_configs(chunk, self)
             self._scanned = True
 
     def __missing__(self, name: str) -> Configuration:
         row = self._connection.execute(f"{_CONFIG} WHERE id = ?", (name,)).fetchone()
         if row is None:
             raise StoreError(f"is damaged: the configuration {name} is missing")
-        config = self[name] = rows.read_config(*row)
-        return config
+        rows.read_configs([row], self)
+        return self[name]
 
 
 class _Decision(dict[str, Any]):

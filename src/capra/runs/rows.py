@@ -31,7 +31,7 @@ __all__ = [
     "digest",
     "lease_row",
     "outcome_row",
-    "read_config",
+    "read_configs",
     "read_lease",
     "read_runs",
 ]
@@ -72,11 +72,7 @@ def checked(row: Row, what: str) -> Row:
 def config_row(config: Configuration) -> Row:
     """id, JSON object (in the order of the configuration: arguments are written in it), checksum."""
     name, text = config.id, json.dumps(dict(config))
-    return name, text, _config_digest(name, text)
-
-
-def _config_digest(name: str, text: str) -> int:
-    return crc32(f"{name}{text}".encode())
+    return name, text, crc32(f"{name}{text}".encode())
 
 
 def lease_row(lease: Lease) -> Row:
@@ -123,11 +119,11 @@ _values: Callable[[Outcome], tuple[Any, ...]] = attrgetter(*FIELDS)
 # --- from rows ---
 
 
-def read_config(name: str, text: str, crc: int) -> Configuration:
-    """The configuration of a row; its values are decoded when they are asked for."""
-    if _config_digest(name, text) != crc:
-        raise StoreError(f"the configuration {name} is damaged: its checksum is wrong")
-    return Configuration.stored(name, text)
+def read_configs(found: list[Any], configs: dict[str, Configuration]) -> None:
+    """Adds those of rows that are not yet known; their values are decoded when they are asked for."""
+    damaged = _rows.read_configs(found, configs, _CONFIG)
+    if damaged is not None:
+        raise StoreError(f"the configuration {damaged} is damaged: its checksum is wrong")
 
 
 def read_lease(row: Row, config: Configuration) -> Lease:
@@ -137,12 +133,12 @@ def read_lease(row: Row, config: Configuration) -> Lease:
     return Lease(assignment, attempt, RunRequest(config, instance, seed, cutoff), asked_by)
 
 
-def _kind(kind: type) -> _rows.Kind:
-    return _rows.Kind(kind, tuple(kind.__dict__[field.name] for field in fields(kind)))
+def _kind(kind: Any) -> _rows.Kind:
+    return _rows.Kind(kind, tuple(kind.__dict__[slot] for slot in kind.__slots__))
 
 
 _STATUS = {str(status): status for status in Status}
-_REQUEST, _OUTCOME, _RUN = _kind(RunRequest), _kind(Outcome), _kind(Run)
+_CONFIG, _REQUEST, _OUTCOME, _RUN = map(_kind, (Configuration, RunRequest, Outcome, Run))
 
 
 def read_runs(found: list[Any], configs: Mapping[str, Configuration]) -> list[Run]:

@@ -1,12 +1,15 @@
 // Rows of the store: their checksums, and the objects that they become. There are millions of them, and Python takes three to
 // four times as long.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace nb = nanobind;
@@ -35,7 +38,7 @@ std::uint32_t little_endian(const unsigned char* at) {
 }
 
 // zlib's CRC-32, eight bytes at a time (Kounavis & Berry 2008).
-std::uint32_t crc32(const std::string& data, std::uint32_t crc) {
+std::uint32_t crc32(std::string_view data, std::uint32_t crc) {
   const auto* at = reinterpret_cast<const unsigned char*>(data.data());
   std::size_t left = data.size();
   crc = ~crc;
@@ -155,6 +158,30 @@ nb::list read_runs(const nb::list& rows, nb::handle configs, nb::handle statuses
   return runs;
 }
 
+// Puts the configurations of rows (id, JSON, checksum) into the dictionary, unless they are there. The id of the first whose
+// checksum is wrong, if there is one.
+std::optional<std::string> read_configs(const nb::list& rows, nb::dict configs, const Kind& config) {
+  for (nb::handle row : rows) {
+    if (!PyTuple_CheckExact(row.ptr()) || PyTuple_GET_SIZE(row.ptr()) != 3)
+      throw nb::value_error("a configuration's row has another width");
+    PyObject *name = PyTuple_GET_ITEM(row.ptr(), 0), *crc = PyTuple_GET_ITEM(row.ptr(), 2);
+    PyObject* parts[] = {name, PyTuple_GET_ITEM(row.ptr(), 1)};
+    std::uint32_t right = 0;
+    for (PyObject* part : parts) {
+      Py_ssize_t size;
+      const char* text = PyUnicode_AsUTF8AndSize(part, &size);
+      if (text == nullptr) throw nb::python_error();
+      right = crc32({text, static_cast<std::size_t>(size)}, right);
+    }
+    if (!PyLong_CheckExact(crc) || PyLong_AsLongLong(crc) != static_cast<long long>(right))
+      return nb::cast<std::string>(nb::handle(name));
+    if (configs.contains(nb::handle(name))) continue;
+    const nb::object made = config.make([&](std::size_t i) { return parts[i]; });
+    if (PyDict_SetItem(configs.ptr(), name, made.ptr()) != 0) throw nb::python_error();
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 NB_MODULE(_rows, m) {
@@ -175,4 +202,7 @@ NB_MODULE(_rows, m) {
 
   m.def("read_runs", &read_runs, nb::arg("rows"), nb::arg("configs"), nb::arg("statuses"), nb::arg("request"),
         nb::arg("outcome"), nb::arg("run"), "Runs of rows with checksum, up to the first whose checksum is wrong.");
+
+  m.def("read_configs", &read_configs, nb::arg("rows"), nb::arg("configs"), nb::arg("config"),
+        "Puts configurations of rows with checksum into the dictionary; the id of the first whose checksum is wrong.");
 }
