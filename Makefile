@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 KERNELS := $(shell find src/capra -name '*.cpp' -o -name '*.hpp' -o -name '*.inl') CMakeLists.txt
 
-.PHONY: setup demo test faults lint check sanitize bench clean
+.PHONY: setup demo test faults lint check docs sanitize bench clean
 
 setup: $(STAMP)
 
@@ -29,6 +29,11 @@ lint: setup
 	$(BIN)/mypy
 
 check: lint test
+
+# A site that opens from the disk: build/site/index.html.
+docs: setup
+	$(BIN)/python docs/gather.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # Drives every kernel that has a tests/models/sanitize_NAME.cpp under the sanitizers: bad addresses, undefined behaviour, races.
 SANITIZED := $(patsubst tests/models/sanitize_%.cpp,%,$(wildcard tests/models/sanitize_*.cpp))
