@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 KERNELS := $(shell find src/capra -name '*.cpp' -o -name '*.hpp' -o -name '*.inl') CMakeLists.txt
 
-.PHONY: setup demo test faults lint check docs sanitize bench clean
+.PHONY: setup demo test faults lint check docs wheel sanitize bench clean
 
 setup: $(STAMP)
 
@@ -34,6 +34,10 @@ check: lint test
 docs: setup
 	$(BIN)/python docs/gather.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# dist/: the wheel of this machine's Python; cibuildwheel (pyproject.toml) makes those of all.
+wheel: setup
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 # Drives every kernel that has a tests/models/sanitize_NAME.cpp under the sanitizers: bad addresses, undefined behaviour, races.
 SANITIZED := $(patsubst tests/models/sanitize_%.cpp,%,$(wildcard tests/models/sanitize_*.cpp))
