@@ -427,10 +427,10 @@ def test_endless_output_takes_no_memory(start: Callable[..., Supervised]) -> Non
 def test_tighten(start: Callable[..., Supervised]) -> None:
     with start(hostile.busy(), cpu=50.0, grace=0.0) as run:
         assert run.wait(0.1) is None
-        run.tighten(0.4)
+        run.tighten(1.3 / 3)
         run.tighten(40.0)  # not a way to loosen it
         facts = finish(run)
-    assert (facts.limit, facts.cutoff) == ("cpu", 0.4)
+    assert (facts.limit, facts.cutoff) == ("cpu", 1.3 / 3), "to the last bit: strategies compare it with what they asked for"
     assert 0.4 < facts.cpu < 10
 
 

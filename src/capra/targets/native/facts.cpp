@@ -30,6 +30,13 @@ std::string number(double value) {
     return text;
 }
 
+// As it was given: who compares it with what was asked for must find it equal.
+std::string exact(double value) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%.16e", value);
+    return text;
+}
+
 std::string list(const std::vector<pid_t> &pids) {
     std::string json = "[";
     for (const pid_t pid : pids) json += (json.size() > 1 ? "," : "") + std::to_string(pid);
@@ -41,7 +48,7 @@ std::string flag(bool value) { return value ? "true" : "false"; }
 std::string optional(bool present, const std::string &json) { return present ? json : "null"; }
 
 std::string measures(const Facts &facts) {
-    return "\"cutoff\":" + number(facts.cutoff) + ",\"cpu\":" + number(facts.cpu) + ",\"wall\":" + number(facts.wall) +
+    return "\"cutoff\":" + exact(facts.cutoff) + ",\"cpu\":" + number(facts.cpu) + ",\"wall\":" + number(facts.wall) +
            ",\"held\":" + number(facts.held) + ",\"memory\":" + std::to_string(static_cast<long long>(facts.memory)) +
            ",\"overshoot\":" + number(facts.overshoot) + ",\"processes\":" + std::to_string(facts.processes) +
            ",\"stragglers\":" + std::to_string(facts.stragglers) + ",\"unkillable\":" + list(facts.unkillable) +
