@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from capra.errors import InputError, ScenarioError
+from capra.formats.options import CNF
 from capra.formats.scenarios import SCENARIO_FORMATS, read_options, write_options
 from capra.formats.text import read_text, strip_comment
 from capra.scenario import Scenario
@@ -104,7 +105,7 @@ def _same_folder(source: Path, destination: Path) -> bool:
 def _move(options: dict[str, Any], bases: tuple[Path, ...], folder: Path, notes: list[str]) -> None:
     """Rewrite relative paths as seen from the new scenario's folder."""
     for key in _PATHS:
-        if isinstance(options.get(key), str):
+        if isinstance(options.get(key), str) and (key, options[key]) != ("features", CNF):
             options[key] = _relocate(options[key], bases, folder, key, notes)
         elif isinstance(options.get(key), list) and key.endswith("instances"):
             options[key] = [_relocate(name, bases, folder, key, notes) for name in options[key]]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import capra
 from capra.errors import InputError
+from capra.formats.instances import ComputedRows
 from capra.formats.plain import plain
 from capra.runs import Configuration
 from capra.scenario import Budget, Scenario
@@ -25,6 +26,7 @@ __all__ = [
     "check_budget",
     "is_begun",
     "keep_budget",
+    "keep_features",
     "milestone",
     "milestones",
     "open_store",
@@ -35,6 +37,8 @@ __all__ = [
 STORE = "history.sqlite"
 CERTIFICATE = "certificate"
 """Kind of the decisions that say what was promised, and when."""
+FEATURES = "features.json"
+"""Features that were computed, by content; beside the folders of tunings, which share it."""
 BUDGET = "budget"
 """The note that holds a budget which was raised."""
 
@@ -169,6 +173,12 @@ def _check_same(store: Store, meta: dict[str, Any]) -> None:
         if differ:
             text = f"{store.path} was made with another {what} ({', '.join(sorted(differ))})"
             raise InputError(text, hint="choose another out, or resume it as it was")
+
+
+def keep_features(scenario: Scenario, out: str | Path) -> None:
+    """Features that have to be computed are kept beside the folder, for the next tuning of the same instances."""
+    if isinstance(scenario.features.rows, ComputedRows):
+        scenario.features.rows.cache = Path(out).absolute().parent / FEATURES
 
 
 def is_begun(out: str | Path | None, name: str = STORE) -> bool:

@@ -132,8 +132,9 @@ class Scenario:
         '"file"',
     )
     features: Features = option(
-        "Instance features: a CSV with the header instance,feature,… and one row for every instance.",
-        "path",
+        "Instance features: a CSV with the header instance,feature,… and one row for every instance; or cnf: the instances "
+        "are CNF formulas, whose features Capra computes itself.",
+        "path, or cnf",
         convert.features,
         Features(),
         '"features.csv"',

@@ -25,6 +25,7 @@ from capra.folder import (
     check_budget,
     is_begun,
     keep_budget,
+    keep_features,
     milestone,
     milestones,
     open_store,
@@ -333,6 +334,8 @@ def tune(
     settings = {"strategy": strategy, "seed": seed, "workers": workers, "engine": engine, "overhead": overhead}
     usual = 0.0 if engine == "simulated" else REPEAT_SHARE
     settings |= {"repeat": usual if repeat is None else repeat, "options": options}
+    if out is not None or engine != "simulated":
+        keep_features(scenario, out or "runs/latest")
     _check(scenario, settings)
     warm = WarmStart(warm_start, scenario)
     settings |= {"warm_start": warm.places} if warm.places else {}

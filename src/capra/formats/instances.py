@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from capra.errors import FormatError, InputError
 from capra.formats.text import numbered_lines, read_text, strip_comment
 
-__all__ = ["Features", "Instance", "find_instances", "read_features", "read_instance_file"]
+__all__ = ["ComputedRows", "Features", "Instance", "find_instances", "read_features", "read_instance_file"]
 
 _GLOB = re.compile(r"[*?\[]")
 
@@ -31,6 +31,36 @@ class Features:
 
     names: tuple[str, ...] = ()
     rows: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+
+class ComputedRows(Mapping[str, tuple[float, ...]]):
+    """Rows of features that are computed, all at once, when one of them is first looked at.
+
+    A scenario is loaded many times for each time that somebody needs its features.
+    """
+
+    def __init__(self, names: Sequence[str], compute: Callable[[Path | None], Mapping[str, tuple[float, ...]]]) -> None:
+        self._names = dict.fromkeys(names)
+        self._compute = compute
+        self._rows: Mapping[str, tuple[float, ...]] | None = None
+        self.cache: Path | None = None
+        """Where computed features may be kept from one tuning to the next."""
+
+    def __getitem__(self, name: str) -> tuple[float, ...]:
+        if name not in self._names:
+            raise KeyError(name)
+        if self._rows is None:
+            self._rows = self._compute(self.cache)
+        return self._rows[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def find_instances(source: str | Path, bases: Sequence[Path]) -> tuple[Instance, ...]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capra.errors import InputError, ScenarioError, did_you_mean, shown
-from capra.formats.instances import Features, Instance, find_instances, read_features
+from capra.formats.instances import ComputedRows, Features, Instance, find_instances, read_features
 from capra.formats.output import OutputRules
 from capra.formats.quantities import duration, positive_number, size
 from capra.runs import Configuration, Objective
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _WORD = re.compile(r"[A-Za-z][\w-]*")
+CNF = "cnf"
+"""In place of a file of features: compute those of CNF formulas."""
 _PLACEHOLDERS = ("instance", "seed", "cutoff", "params")
 
 
@@ -175,7 +177,23 @@ def instances(value: Any, context: Context) -> tuple[Instance, ...]:
 
 
 def features(value: Any, context: Context) -> Features:
+    if value == CNF:
+        return _cnf_features(context)
     return value if isinstance(value, Features) else read_features(context.find(value))
+
+
+def _cnf_features(context: Context) -> Features:
+    """A table that is computed from the instances' files when somebody needs it."""
+    from capra.portfolio import cnf  # few scenarios need it
+
+    names = [instance.name for key in ("instances", "test_instances") for instance in context.known[key]]
+    if not names:
+        raise InputError("there are no instances to compute features of")
+    places = {name: next((base / name for base in context.bases if (base / name).is_file()), None) for name in names}
+    if missing := [name for name, place in places.items() if place is None]:
+        raise InputError(f"the instance {missing[0]} is not a file, so it has no features of a formula")
+    paths = {name: place for name, place in places.items() if place is not None}
+    return Features(cnf.NAMES, ComputedRows(names, lambda cache: cnf.cnf_features(paths, cache).rows))
 
 
 def objective(value: Any, context: Context) -> Objective:

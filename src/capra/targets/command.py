@@ -64,11 +64,15 @@ class CommandTarget:
             specific=instance.specific if instance else "",
             seed=request.seed,
             cutoff=request.cutoff,
-            features=self.scenario.features.rows.get(request.instance or "", ()),
+            features=self._features(request.instance),
             config_number=self._configs.setdefault(request.config, len(self._configs) + 1),
             instance_number=self._numbers.get(request.instance or "", 0),
         )
         return self.dialect.argv(call)
+
+    def _features(self, instance: str | None) -> tuple[float, ...]:
+        """Only SMAC3's calls have them: others must not wait until features were computed."""
+        return self.scenario.features.rows.get(instance or "", ()) if self.scenario.dialect == "smac3" else ()
 
     def job(self, request: RunRequest) -> Job:
         limits = limits_of(self.scenario, request.cutoff)

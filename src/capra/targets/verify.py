@@ -6,13 +6,9 @@ arrays; a file of 10 MB takes a fraction of a second.
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
 import math
 import re
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -21,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capra.errors import FormatError, InputError
+from capra.formats.packed import read_packed
 from capra.targets.dialects import Claim, Reply, normal_answer
 
 __all__ = [
@@ -37,8 +34,6 @@ __all__ = [
 
 TOLERANCE = 1e-6
 """Relative; an objective value better than the optimum by less is rounding."""
-LARGEST_FORMULA = 1 << 30
-"""Bytes, unpacked."""
 MOST_VARIABLES = 1 << 27
 
 Literals = NDArray[np.int64]
@@ -135,11 +130,6 @@ class Formula:
 _COMMENTS = re.compile(rb"^[ \t]*c.*$", re.MULTILINE)
 _TRAILER = re.compile(rb"^%", re.MULTILINE)
 _HEADER = re.compile(rb"[ \t]*p[ \t]+cnf[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*")
-_PACKED: Mapping[bytes, type[gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile]] = {
-    b"\x1f\x8b": gzip.GzipFile,
-    b"BZ": bz2.BZ2File,
-    b"\xfd7": lzma.LZMAFile,
-}
 
 
 def read_cnf(source: str | Path, name: str | Path = "<cnf>") -> Formula:
@@ -148,7 +138,7 @@ def read_cnf(source: str | Path, name: str | Path = "<cnf>") -> Formula:
     FormatError, with the line, for anything but comments, one header, and as many closed clauses over as many variables
     as that declares. SATLIB's trailer (a ``%`` line and what follows) is accepted.
     """
-    data, name = (_content(source), source) if isinstance(source, Path) else (source.encode("utf-8", "replace"), name)
+    data, name = (read_packed(source), source) if isinstance(source, Path) else (source.encode("utf-8", "replace"), name)
     data = _COMMENTS.sub(b"", data)  # an empty line remains: numbers of lines stay
     start = len(data) - len(data.lstrip())
     end = data.find(b"\n", start) % (len(data) + 1)  # of the line, or of the data
@@ -159,19 +149,6 @@ def read_cnf(source: str | Path, name: str | Path = "<cnf>") -> Formula:
     if variables > MOST_VARIABLES:
         _fail(f"more than {MOST_VARIABLES:,} variables", name, data, start)
     return Formula(variables, _clauses(data, end, variables, clauses, name))
-
-
-def _content(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            packed = _PACKED.get(file.read(2))
-        with packed(path) if packed else path.open("rb") as unpacked:
-            data: bytes = unpacked.read(LARGEST_FORMULA + 1)
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        raise FormatError(f"cannot be read: {error}", path=path) from None
-    if len(data) > LARGEST_FORMULA:
-        raise FormatError(f"is larger than {LARGEST_FORMULA:,} bytes", path=path)
-    return data
 
 
 def _clauses(data: bytes, start: int, variables: int, clauses: int, name: str | Path) -> Literals:
