@@ -94,6 +94,8 @@ def surrogate_of(run: Path) -> SurrogateTarget:
 
 def status_of(run: Path) -> dict[str, Any]:
     """Where a tuning stands."""
+    from capra.analysis.homogeneity import homogeneity  # other commands start without it
+
     scenario = load_scenario(run)
     history, trajectory = load_history(run, scenario)
     with open_run(run) as store:
@@ -106,6 +108,7 @@ def status_of(run: Path) -> dict[str, Any]:
     incumbent = trajectory[-1].config if trajectory else None
     record = history.record(incumbent) if incumbent else None
     shared, ratio = speed_up_of(history, incumbent, scenario.default) if incumbent else (0, None)
+    alike = homogeneity(history, deterministic=scenario.deterministic)
     return {
         "name": scenario.name,
         "runs": len(history),
@@ -127,6 +130,7 @@ def status_of(run: Path) -> dict[str, Any]:
         "speed_up": ratio,
         "audited_rejections": {"checked": len(audits), "wrong": sum(audits)} if audits else None,
         "certificate": promised[-1] if promised else None,
+        "homogeneity": alike.to_dict() if alike else None,
         "command": command_of(scenario, incumbent) if incumbent else None,
         "repeats": Repeats.of(history).summary(),
         "warnings": notes.get("warnings", []),

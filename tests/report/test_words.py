@@ -76,6 +76,14 @@ def test_status_in_words() -> None:
     assert not re.search(r"\d\.\d{4}", str(rows))
 
 
+def test_advice_says_what_it_rests_on() -> None:
+    alike = {"advice": "one configuration is enough (W = 0.86)", "configurations": 7, "instances": 40, "capped": 0.0}
+    words = dict(status_rows(STATUS | {"homogeneity": alike}))
+    assert words["advice"] == "one configuration is enough (W = 0.86), by runs of 7 configurations on 40 instances"
+    words = dict(status_rows(STATUS | {"homogeneity": alike | {"capped": 0.051}}))
+    assert words["advice"].endswith("on 40 instances (5 % capped)")
+
+
 def test_status_before_anything_was_found() -> None:
     nothing = {"runs": 0, "statuses": {}, "incumbent": None, "audited_rejections": None, "warnings": []}
     budget = {"cpu": None, "wall": 60.0, "runs": None}

@@ -20,6 +20,8 @@ def status_rows(document: Mapping[str, Any]) -> Rows:
         rows += _certificate_rows(promise, document["unit"])
     if (audits := document["audited_rejections"]) is not None:
         rows.append(("audit", f"{audits['wrong']} of {count(audits['checked'], 'checked rejection')} wrong"))
+    if (alike := document.get("homogeneity")) is not None:
+        rows.append(("advice", _advice(alike)))
     if document["repeats"]["runs"]:
         rows.append(("repeats", _repeats(document["repeats"])))
     rows += [("warning", text) for text in document["warnings"]]
@@ -52,6 +54,13 @@ def _certificate_rows(promise: Mapping[str, Any], unit: str) -> Rows:
     times = f"{amount(promise['restart'], unit)} used, {amount(promise['resumed'], unit)} had every run been continued"
     rows = [("certificate", f"{promise['says']} {promise['more']}"), ("its time", times)]
     return rows + [("warning", text) for text in promise["warnings"]]
+
+
+def _advice(alike: Mapping[str, Any]) -> str:
+    capped = f" ({100 * alike['capped']:.0f} % capped)" if alike["capped"] else ""
+    return (
+        f"{alike['advice']}, by runs of {alike['configurations']} configurations on {alike['instances']} instances{capped}"
+    )
 
 
 def _repeats(repeats: Mapping[str, Any]) -> str:
