@@ -115,7 +115,8 @@ def homogeneity(history: History, *, deterministic: bool = False, seed: int = 0)
     savings, basis = _savings(table, deterministic, np.random.default_rng(seed))
     overlap, chance = overlap_of_best(table.costs)
     capped = 1.0 - float(table.complete.mean())
-    return Homogeneity(kendalls_w(table.costs), overlap, chance, *table.costs.shape, capped, savings, basis)
+    rows, columns = table.costs.shape
+    return Homogeneity(kendalls_w(table.costs), overlap, chance, rows, columns, capped, savings, basis)
 
 
 # --- strong and weak homogeneity ---
@@ -206,10 +207,10 @@ def _cells(
             seeds = halves.setdefault(instance, {})
             cells.append((row, column, seeds.setdefault(seed, len(seeds)) % 2, cost))
         bounds += [(row, instances.setdefault(instance, len(instances))) for instance, _ in record.bounds]
-    row, column, half, cost = np.array(cells, dtype=np.float64).reshape(-1, 4).T
+    table = np.array(cells, dtype=np.float64).reshape(-1, 4).T
+    rows, columns, parts = table[:3].astype(np.int64)
     capped = np.array(bounds, dtype=np.int64).reshape(-1, 2).T
-    places = (row.astype(np.int64), column.astype(np.int64), half.astype(np.int64))
-    return (*places, cost), (capped[0], capped[1]), instances
+    return (rows, columns, parts, table[3]), (capped[0], capped[1]), instances
 
 
 def _block(known: Mask) -> tuple[Indices, Indices]:
@@ -274,13 +275,13 @@ def _paid(table: _Table, members: list[int], train: Indices, test: Indices, basi
     """What each test instance costs with the member that it gets."""
     costs, halves = table.costs, table.halves
     if basis == "exact":
-        return np.asarray(costs[np.ix_(members, test)].min(axis=0))
+        return np.asarray(costs[members][:, test].min(axis=0))
     at = np.arange(len(test))
     if basis == "seeds":
         one, other = halves[:, members][:, :, test]
         return np.asarray((other[np.argmin(one, axis=0), at] + one[np.argmin(other, axis=0), at]) / 2.0)
     expected = _neighbours_costs(costs, members, train, test)
-    return np.asarray(costs[np.ix_(members, test)][np.argmin(expected, axis=0), at])
+    return np.asarray(costs[members][:, test][np.argmin(expected, axis=0), at])
 
 
 def _neighbours_costs(costs: Floats, members: list[int], train: Indices, test: Indices) -> Floats:
@@ -296,7 +297,7 @@ def _neighbours_costs(costs: Floats, members: list[int], train: Indices, test: I
     distance = (ours**2).sum(axis=0)[:, None] + (theirs**2).sum(axis=0)[None, :] - 2.0 * ours.T @ theirs
     count = max(LEAST_CONFIGURATIONS, round(np.sqrt(len(train))))
     near = np.argsort(distance, axis=1, kind="stable")[:, :count]
-    return np.asarray(costs[np.ix_(members, train)][:, near].mean(axis=2))
+    return np.asarray(costs[members][:, train][:, near].mean(axis=2))
 
 
 def _saving(members: int, paid: Floats, alone: Floats, rng: np.random.Generator, resamples: int = 1000) -> Saving:
