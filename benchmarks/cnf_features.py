@@ -1,8 +1,8 @@
 """The built-in CNF features beside other readers: ``python -m benchmarks.cnf_features [--megabytes M] [--rounds N]``.
 
 Random 3-SAT of the given size. MB/s of the text for: all features; the same statistics in plain Python (no probes); the
-verifier's reader, which is arrays; and, where they are installed, the readers of PySAT (to Python lists) and of clingo's clasp (as a
-process, to the end of its preprocessing). The best of a few interleaved rounds of CPU time; results/cnf_features.json.
+verifier's reader, which is arrays; and, where they are installed, the readers of PySAT (to Python lists) and of clasp (a process
+that stops before it solves). The best of a few interleaved rounds of CPU time; results/cnf_features.json.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ def contenders(path: Path, text: str) -> dict[str, Callable[[], float]]:
     except ImportError:
         print("PySAT is not installed here: not measured")
     if (clasp := shutil.which("clasp")) is not None:
-        argv = [clasp, "--mode=clasp", "--pre=0", "--solve-limit=0,0", "--quiet=2", "--verbose=0", str(path)]
-        found["clasp, reading (a process)"] = lambda: child_cpu(argv)
+        argv = [clasp, "--sat-prepro=0", "--solve-limit=0,0", "--quiet=2", str(path)]
+        found["clasp, reading only"] = lambda: child_cpu(argv)
     return found
 
 
