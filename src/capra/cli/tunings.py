@@ -247,8 +247,9 @@ def demo(
     prepare_only: Annotated[bool, typer.Option("--prepare-only", help="Write scenario and instances, and stop.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tune clasp on generated quasigroup instances for two minutes and validate the result on fresh ones."""
+    """Tune clasp on generated quasigroup instances for two minutes, validate the result on fresh ones, write a report."""
     from capra.demo import prepare
+    from capra.report.html import write_report
 
     if not as_json:
         say(f"Preparing clasp on 60 generated quasigroup instances in {escape(str(out))} …")
@@ -262,9 +263,11 @@ def demo(
     if not as_json:
         _print_result(loaded, result, as_json)
     rows = _watched_validation(run, 3, workers, trajectory=False, as_json=as_json)
+    page = write_report(run)["report"]
     if as_json:
-        print_json(summary_of(result) | {"validation": rows})
+        print_json(summary_of(result) | {"validation": rows, "report": page})
     else:
         for row in rows:
             say(f"{row['name']}: {row['cost']:.4g} on the fresh test instances, solved {row['solved']} of {row['runs']}")
         say(f"[bold]{escape(verdict_of(rows))}[/]")
+        say(f"to see it all, open {escape(page)}")

@@ -12,7 +12,9 @@ __all__ = ["amount", "clock", "count", "settings", "speed_up_of", "standing", "u
 
 def amount(value: float | None, unit: str) -> str:
     """``12.3 s``, ``40 steps``."""
-    return "unknown" if value is None else f"{value:.3g} {'s' if unit in ('cpu', 'wall') else unit}"
+    if value is None:
+        return "unknown"
+    return f"{value:{',.0f' if abs(value) >= 1000 else '.3g'}} {'s' if unit in ('cpu', 'wall') else unit}"
 
 
 def unit_in_words(unit: str) -> str:

@@ -1,0 +1,218 @@
+"""A tuning as its report sees it: read from the store, and read on while the tuning goes on."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from capra.analysis.speedup import SpeedUp, speed_up
+from capra.errors import CapraError, InputError
+from capra.folder import BUDGET, CERTIFICATE, Milestone, milestones, stored_scenario
+from capra.overview import command_of, open_run
+from capra.report.html.columns import Columns
+from capra.report.html.estimate import Estimate, estimated
+from capra.runs import Configuration, History, Objective, Run
+from capra.runs.bulk import bulk
+from capra.runs.store import Store
+from capra.scenario import Scenario
+from capra.space import Categorical, Integer, Ordinal, Parameter, Real, Space
+from capra.validate import STORE as VALIDATION
+
+__all__ = ["View"]
+
+_KINDS: dict[str, Callable[..., Parameter]] = {
+    "categorical": Categorical, "ordinal": Ordinal, "integer": Integer, "real": Real
+}  # fmt: skip
+
+
+class View:
+    """What the sections of a report know. Nothing in it is written, and the files of the scenario may be gone.
+
+    ``update`` takes in what is new in the store. A view belongs to the thread that made it.
+    """
+
+    def __init__(self, run: Path) -> None:
+        self.run = run
+        self._store = open_run(run)
+        self.meta: Mapping[str, Any] = self._store.meta
+        if "scenario" not in self.meta:
+            self._store.close()
+            raise InputError(f"{run} does not say what was tuned", hint="give the folder of a tuning or of an import")
+        self.scenario: Mapping[str, Any] = self.meta["scenario"]
+        """The resolved scenario as ``capra show --json`` has it."""
+        self.objective = _objective(self.scenario)
+        self.cutoff = _bound(self.scenario["cutoff"])
+        self.space = Space([_parameter(data) for data in self.scenario["space"]["parameters"]])
+        """The parameters; conditions are not needed to encode configurations that were run."""
+        self._forget()
+
+    def _forget(self) -> None:
+        self.history = History(self.objective, self.cutoff)
+        self.columns = Columns()
+        self.validation: History | None = None
+        self._last: Run | None = None
+        self._seen: object = None
+
+    # --- reading on ---
+
+    def update(self) -> bool:
+        """Take in what is new; was there anything?
+
+        Runs are read from the last known one on. A tuning may take its last runs back (see ``Store.take_back``): where the
+        last known one is not what it was, everything is read again.
+        """
+        seen = (self._store.accepted, self._store.notes, len(self._store.open_leases()), _stamp(self._validation_file))
+        if seen == self._seen:
+            return False
+        if self._last is not None and next(self._store.runs(len(self.history) - 1), None) != self._last:
+            self._forget()
+        with bulk():
+            for run in self._store.runs(len(self.history)):
+                self.history.add(run)
+                self.columns.add(run)
+                self._last = run
+        self.notes: dict[str, Any] = seen[1]
+        self.under_way = seen[2]
+        self.trajectory: list[Milestone] = milestones(self._store)
+        self.decisions = {kind: [data for *_, data in self._store.decisions(kind)] for kind in ("audit", CERTIFICATE)}
+        if self._seen is None or seen[3] != self._seen[3]:  # type: ignore[index]
+            self.validation = self._validated()
+        self._seen = seen
+        self.__dict__.pop("estimate", None)
+        return True
+
+    def close(self) -> None:
+        self._store.close()
+
+    @property
+    def _folder(self) -> Path:
+        return self.run.parent if self.run.is_file() else self.run
+
+    @property
+    def _validation_file(self) -> Path:
+        return self._folder / VALIDATION
+
+    def _validated(self) -> History | None:
+        if not self._validation_file.is_file() or self.run.name == VALIDATION:
+            return None
+        history = History(self.objective, self.cutoff)
+        with Store.read(self._validation_file) as store:
+            for run in store.runs():
+                history.add(run)
+        return history if len(history) else None
+
+    # --- what it says ---
+
+    @property
+    def name(self) -> str:
+        return str(self.scenario["name"] or self._folder.resolve().name)
+
+    @property
+    def unit(self) -> str:
+        return str(self.scenario["unit"])
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """How ``tune`` was called."""
+        return self.meta.get("settings") or {}
+
+    @property
+    def of_time(self) -> bool:
+        """Is the time of a run what counts, rather than the quality of its answer?"""
+        return self.objective.kind == "runtime"
+
+    @property
+    def budget(self) -> Mapping[str, float]:
+        """The parts of the budget that have a limit."""
+        given = self.notes.get(BUDGET) or self.scenario["budget"] or {}
+        return {part: value for part, value in given.items() if value is not None}
+
+    @property
+    def spent(self) -> Mapping[str, float]:
+        """What was used of each part of a budget."""
+        notes = self.notes.get("spent", {})
+        counts_own = self.settings.get("overhead") == "count" and self.unit in ("cpu", "wall")
+        own = notes.get("own", 0.0) if counts_own else 0.0
+        time = self.history.spent + self.history.lost + own
+        return {"cpu": time, "wall": notes.get("wall", 0.0), "runs": len(self.history)}
+
+    @property
+    def incumbent(self) -> Configuration | None:
+        return self.trajectory[-1].config if self.trajectory else None
+
+    @property
+    def default(self) -> Configuration | None:
+        """The default configuration, or for a pool without it the pool's first; None if it was never run.
+
+        Whoever has default values only is the default: which parameters are active follows from the values.
+        """
+        values = {name: parameter.default for name, parameter in self.space.parameters.items()}
+        known = self.columns.configs.things
+        pool = self.scenario.get("configurations") or []
+        found = next((c for c in known if all(values[name] == value for name, value in c.items())), None)
+        return found or next((c for c in known if pool and dict(c) == dict(pool[0])), None)
+
+    @property
+    def training(self) -> SpeedUp | None:
+        """The incumbent against the default on the training pairs that they share."""
+        return self._against_default(self.history)
+
+    @property
+    def test(self) -> SpeedUp | None:
+        """The same on test instances, if somebody validated."""
+        return self._against_default(self.validation) if self.validation else None
+
+    def _against_default(self, history: History) -> SpeedUp | None:
+        if self.incumbent is None or self.default is None or self.incumbent == self.default:
+            return None
+        return speed_up(history.record(self.default).costs, history.record(self.incumbent).costs)
+
+    @property
+    def command(self) -> str | None:
+        """The incumbent as a command line to copy; its parameters alone where the scenario cannot be read any more."""
+        if self.incumbent is None:
+            return None
+        scenario = self._loaded
+        return json.dumps(dict(self.incumbent)) if scenario is None else command_of(scenario, self.incumbent)
+
+    @cached_property
+    def _loaded(self) -> Scenario | None:
+        try:
+            return stored_scenario(self._store)
+        except (CapraError, OSError):  # its files are gone, or it holds Python objects
+            return None
+
+    @cached_property
+    def estimate(self) -> Estimate | None:
+        """What a model believes about the runs and the configurations; None if there is too little to learn from."""
+        return estimated(self.columns, self.space, self.cutoff, self.named) if self.of_time else None
+
+    @property
+    def named(self) -> list[Configuration]:
+        """The default and the incumbents: these are always drawn."""
+        named = [self.default, *(milestone.config for milestone in self.trajectory)]
+        return list(dict.fromkeys(config for config in named if config is not None))
+
+
+def _parameter(data: Mapping[str, Any]) -> Parameter:
+    fields = {key: value for key, value in data.items() if key != "type"}
+    if data["type"] not in _KINDS:
+        raise InputError(f"unknown type of parameter {data['type']!r}", hint="update Capra")
+    return _KINDS[data["type"]](**fields)
+
+
+def _objective(scenario: Mapping[str, Any]) -> Objective:
+    return Objective.parse(scenario["objective"], crash_cost=_bound(scenario.get("crash_cost")))
+
+
+def _bound(value: float | None) -> float:
+    return math.inf if value is None else float(value)
+
+
+def _stamp(path: Path) -> object:
+    """Changes whenever the store at ``path`` is written."""
+    return tuple((p.stat().st_mtime_ns, p.stat().st_size) for p in (path, Path(f"{path}-wal")) if p.is_file())
