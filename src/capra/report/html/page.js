@@ -92,9 +92,14 @@
     return el("label", {}, label, node);
   }
 
-  const swatchOf = (one) => (isLine(one) ? (one.dashed ? "dash" : "line") : isOpen(one.shape) ? "open" : "dot");
+  function swatchOf(one) {
+    if (one.values) return "box";
+    if (isLine(one)) return one.dashed ? "dash" : "line";
+    return one.shape === "tick" ? "line" : isOpen(one.shape) ? "open" : "dot";
+  }
+
   const seriesLegend = (self) =>
-    self.block.series.map((one) => toggle(self, one.name, one.value ? "ramp1" : one.colour, one.values ? "box" : swatchOf(one)));
+    self.block.series.map((one) => toggle(self, one.name, one.value ? "ramp1" : one.colour, swatchOf(one)));
   const LEGENDS = {
     xy: seriesLegend,
     bars: seriesLegend,

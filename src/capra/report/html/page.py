@@ -15,6 +15,7 @@ from typing import Any
 from capra import __version__
 from capra.report.html.sections import SECTIONS
 from capra.report.html.view import View
+from capra.report.words import count
 
 __all__ = ["document_of", "html_page", "policy", "write_report"]
 
@@ -41,7 +42,7 @@ def document_of(view: View) -> dict[str, Any]:
     """All sections of a tuning as plain data."""
     made = [section(view) for section in SECTIONS]
     strategy = view.settings.get("strategy", "")
-    state = f"{strategy} on {len(view.columns.instances.things):,} instances" if len(view.history) else "no runs yet"
+    state = f"{strategy}, {count(len(view.history), 'run')}" if len(view.history) else "no runs yet"
     return {
         "name": view.name,
         "state": state,

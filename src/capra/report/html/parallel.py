@@ -21,7 +21,7 @@ AXES = 12
 """Parameters, at most."""
 TICKS = 12
 """Values of a parameter that are named, at most."""
-AID = "A line is a configuration, dark ones are expected to be fast; drag along an axis, or press 1–4 on it, to filter."
+AID = "A line is a configuration, coloured by how fast it should be; drag along an axis, or press 1–4 on it, to filter."
 
 
 def parallel(view: View, model: Estimate, good: Floats) -> Block:

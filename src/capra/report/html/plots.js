@@ -150,7 +150,7 @@ const Plots = (() => {
     const width = self.plot.clientWidth;
     const height = block.half ? Math.min(460, width) : Math.min(380, Math.max(280, width * 0.45));
     const plot = frame(self, height, xValues, yValues);
-    guides.forEach((guide) => drawGuide(plot, guide));
+    guides.forEach((guide) => drawGuide({ ...plot, square: block.square }, guide));
     self.hits = [];
     const ramp = rampOf();
     for (const one of visible) drawSeries(self, plot, one, ramp);
@@ -166,7 +166,8 @@ const Plots = (() => {
     if (guide.axis === "y") {
       const at = plot.y.at(guide.at);
       draw(plot.svg, "line", { x1: plot.left, x2: plot.right, y1: at, y2: at, ...line });
-      text(plot.left + 4, at - 4, "start");
+      if (plot.square) text(plot.left + 4, at - 4, "start");
+      else text(plot.right - 4, at - 4, "end");
     } else if (guide.axis === "x") {
       const at = plot.x.at(guide.at);
       draw(plot.svg, "line", { x1: at, x2: at, y1: plot.top, y2: plot.bottom, ...line });
@@ -230,7 +231,7 @@ const Plots = (() => {
 
   function drawMark(group, one, k, x, y, hue, count) {
     const shape = one.shape ?? "circle";
-    const size = (Array.isArray(one.size) ? one.size[k] : one.size) ?? (count > 300 ? 2.8 : 4);
+    const size = (Array.isArray(one.size) ? one.size[k] : one.size) ?? (count > 300 ? 2.8 : count > 40 ? 4 : 5);
     const open = OPEN.has(shape);
     const edge = one.value || shape === "star" || shape === "diamond";
     draw(group, "path", {
@@ -432,7 +433,8 @@ const Plots = (() => {
           if (place) self.hits.push({ px: place[0], py: place[1], title: block.labels[k], lines, near: 12 });
         });
     }
-    axes.forEach((axis, j) => drawAxis(self, svg, axis, { x: x(j), y, top, bottom, step }));
+    const room = (j) => Math.min(step * 1.7, 150, width - x(j));
+    axes.forEach((axis, j) => drawAxis(self, svg, axis, { x: x(j), y, top, bottom, room: room(j) }));
     self.node.dataset.marks = svg.querySelectorAll(".mark").length;
     self.count.textContent = `${inside.filter(Boolean).length} of ${block.labels.length} lines`;
     interact(self, svg);
@@ -452,10 +454,10 @@ const Plots = (() => {
     });
   }
 
-  function drawAxis(self, svg, axis, { x, y, top, bottom, step }) {
+  function drawAxis(self, svg, axis, { x, y, top, bottom, room }) {
     const brush = self.chosen.brush[axis.name];
     const accent = colour("accent");
-    const most = Math.max(6, Math.floor(Math.min(step * 1.7, 150) / 6));
+    const most = Math.max(6, Math.floor(room / 6));
     const turn = { transform: `rotate(-20 ${x} ${top - 12})` };
     const name = draw(svg, "text", { x, y: top - 12, fill: colour("ink"), ...turn }, shorten(axis.name, most));
     draw(name, "title", {}, axis.name);

@@ -15,6 +15,8 @@ __all__ = ["Versus", "cactus", "scatter", "versus"]
 
 MOST = 2000
 """Points of one colour."""
+FEW = 5
+"""Pairs that make no curve, where there is a better one."""
 
 
 class Versus(NamedTuple):
@@ -88,7 +90,7 @@ def _points(view: View, name: str, colour: str, found: list[Versus]) -> list[Blo
     """Complete pairs, and apart those where a run was capped: only bounds are known of these."""
     groups: dict[bool, list[Versus]] = {False: [], True: []}
     for item in found:
-        groups[Status.CAPPED in (item.default.outcome.status, item.incumbent.outcome.status)].append(item)
+        groups[_capped(item)].append(item)
     drawn = []
     for capped, items in groups.items():
         if items:
@@ -112,19 +114,24 @@ def _label(item: Versus) -> str:
 def cactus(view: View, sets: list[tuple[str, str, list[Versus]]]) -> Block:
     """How many pairs are solved within a time, for each of the two."""
     drawn = []
-    for name, _, found in sets:
-        pairs = [item for item in found if Status.CAPPED not in (item.default.outcome.status, item.incumbent.outcome.status)]
+    complete = [(name, [item for item in found if not _capped(item)]) for name, _, found in sets]
+    telling = [(name, pairs) for name, pairs in complete if len(pairs) >= FEW] or complete
+    for name, pairs in telling:
         for who, colour in (("default", "default"), ("incumbent", "incumbent")):
             values = sorted(shown(view, getattr(item, who)) for item in pairs if _solved(view, getattr(item, who)))
             if values:
                 x, y = [values[0], *values], [0.0, *((k + 1) / len(pairs) for k in range(len(values)))]
                 step = max(1, len(x) // MOST)
-                dash = {"dashed": True} if name == "training" and len(sets) > 1 else {}
+                dash = {"dashed": True} if name == "training" and len(telling) > 1 else {}
                 drawn.append(series(f"{who}, {name} ({len(pairs)})", colour, "step", x[::step], y[::step], **dash))
     what = "solved within the time" if view.of_time else "of at most that cost"
     aid = f"Share of pairs {what}; the curve further left and higher is the better one."
     x_axis = axis(f"time ({unit_in_words(view.unit)})" if view.of_time else "cost", log=view.of_time, switch=view.of_time)
     return xy("cactus", "Solved over time", aid, x_axis, axis("share of pairs", share=True), drawn, half=True)
+
+
+def _capped(item: Versus) -> bool:
+    return Status.CAPPED in (item.default.outcome.status, item.incumbent.outcome.status)
 
 
 def _solved(view: View, run: Run) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import shlex
 from typing import Any
 
 from capra.analysis.speedup import SpeedUp
@@ -13,9 +15,12 @@ from capra.runs import Status
 
 __all__ = ["summary"]
 
+LONGEST = 160
+"""Characters of the target's command."""
+
 
 def summary(view: View) -> Section:
-    blocks = [_verdict(view), tiles(*_tiles(view))]
+    blocks = [_verdict(view), prose(_what(view)), tiles(*_tiles(view))]
     if view.command is not None:
         blocks.append(
             code("The incumbent's parameters" if view.command[0] == "{" else "The incumbent, ready to run", view.command)
@@ -25,6 +30,17 @@ def summary(view: View) -> Section:
         promise = view.decisions[CERTIFICATE][-1]
         blocks.append(prose(f"Certificate: {promise['says']} {promise['more']}", tone="good"))
     return Section("summary", "Summary", blocks)
+
+
+def _what(view: View) -> str:
+    """What was tuned, on what, for what."""
+    target = view.scenario["target"]
+    named = shlex.join(target) if isinstance(target, list) else str(target)
+    shown = named if len(named) <= LONGEST else f"{named[: LONGEST - 1]}…"
+    parts = [count(len(view.space), "parameter"), count(len(view.scenario["instances"]), "training instance")]
+    parts += [f"objective {view.objective}"]
+    parts += [f"cutoff {amount(view.cutoff, view.unit)}"] if view.cutoff < math.inf else []
+    return f"Tuned: {shown}. {', '.join(parts)}."
 
 
 def _verdict(view: View) -> Block:
@@ -112,7 +128,7 @@ def _settings(view: View) -> Block:
     rows.sort(key=lambda row: row[0] in same)
     changed = len(rows) - len(same)
     aid = f"{changed} of {count(len(rows), 'active parameter')} differ from the default; – is inactive."
-    return table("settings", "Parameters", aid, ["parameter", "default", "incumbent"], rows, rows_shown=12, dim=same)
+    return table("settings", "Parameters", aid, ["parameter", "default", "incumbent"], rows, rows_shown=8, dim=same)
 
 
 def _shown(value: object) -> str:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from capra.analysis.speedup import SpeedUp, speed_up
 from capra.errors import CapraError, InputError
@@ -27,6 +27,17 @@ __all__ = ["View"]
 _KINDS: dict[str, Callable[..., Parameter]] = {
     "categorical": Categorical, "ordinal": Ordinal, "integer": Integer, "real": Real
 }  # fmt: skip
+
+
+class _News(NamedTuple):
+    """What changes whenever there is something new."""
+
+    accepted: int
+    last: Run | None
+    notes: dict[str, Any]
+    trajectory: list[Milestone]
+    under_way: int
+    validated: object
 
 
 class View:
@@ -55,7 +66,7 @@ class View:
         self.columns = Columns()
         self.validation: History | None = None
         self._last: Run | None = None
-        self._seen: object = None
+        self._seen: _News | None = None
 
     # --- reading on ---
 
@@ -65,8 +76,8 @@ class View:
         Runs are read from the last known one on. A tuning may take its last runs back (see ``Store.take_back``): where the
         last known one is not what it was, everything is read again.
         """
-        seen = (self._store.accepted, self._store.notes, len(self._store.open_leases()), _stamp(self._validation_file))
-        if seen == self._seen:
+        news = self._news()
+        if news == self._seen:
             return False
         if self._last is not None and next(self._store.runs(len(self.history) - 1), None) != self._last:
             self._forget()
@@ -75,15 +86,25 @@ class View:
                 self.history.add(run)
                 self.columns.add(run)
                 self._last = run
-        self.notes: dict[str, Any] = seen[1]
-        self.under_way = seen[2]
-        self.trajectory: list[Milestone] = milestones(self._store)
+        self.notes, self.trajectory, self.under_way = news.notes, news.trajectory, news.under_way
         self.decisions = {kind: [data for *_, data in self._store.decisions(kind)] for kind in ("audit", CERTIFICATE)}
-        if self._seen is None or seen[3] != self._seen[3]:  # type: ignore[index]
+        if self._seen is None or news.validated != self._seen.validated:
             self.validation = self._validated()
-        self._seen = seen
+        self._seen = news
         self.__dict__.pop("estimate", None)
         return True
+
+    def _news(self) -> _News:
+        store = self._store
+        accepted = store.accepted
+        return _News(
+            accepted,
+            next(store.runs(accepted - 1), None) if accepted else None,
+            store.notes,
+            milestones(store),
+            len(store.open_leases()),
+            _stamp(self._validation_file),
+        )
 
     def close(self) -> None:
         self._store.close()
