@@ -249,7 +249,7 @@ def wait_for(terminal: int, words: bytes) -> bytes:
 
 
 def test_help_of_every_command() -> None:
-    for command in ("init", "check", "show", "convert", "tune", "resume", "status", "validate", "demo"):
+    for command in ("init", "check", "show", "convert", "tune", "resume", "status", "validate", "report", "serve", "demo"):
         done = capra(command, "--help")
         assert done.returncode == 0
         assert "--json" in done.stdout

@@ -1,0 +1,303 @@
+"""The report and the live page in a real browser: drawn, reachable, and deaf to what strangers wrote."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from capra.folder import open_store
+from capra.report import serve
+from capra.report.html import write_report
+from capra.report.serve import Server
+from capra.runs import Outcome, RunRequest, Status
+from tests.report.html.runs import HOSTILE, given, named, tuned
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="no Chromium here: apt-get install chromium chromium-driver (see CONTRIBUTING.md)"
+)
+PLOTS = "trajectory scatter cactus matrix statuses saved cutoffs censoring footprint parallel".split()
+
+
+class Browser:
+    """Chromium without a window."""
+
+    def __init__(self, downloads: Path) -> None:
+        from selenium import webdriver
+
+        options = webdriver.ChromeOptions()
+        options.binary_location = str(CHROMIUM)
+        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1400,900"):
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
+        self.downloads = downloads
+        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(str(DRIVER)))
+        self.driver.set_page_load_timeout(60)
+
+    def open(self, url: str) -> None:
+        self.driver.get(url)
+        self.until(lambda: self.run("return document.querySelectorAll('figure[data-marks]').length"))
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        return self.driver.execute_script(script, *arguments)
+
+    def complaints(self) -> list[Any]:
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def marks(self, plot: str) -> int:
+        return int(self.run("return document.getElementById(arguments[0]).dataset.marks", f"plot-{plot}"))
+
+    def until(self, holds: Callable[[], Any], patience: float = 40.0) -> Any:
+        end = time.monotonic() + patience
+        while not (answer := holds()):
+            assert time.monotonic() < end, "it never came"
+            time.sleep(0.1)
+        return answer
+
+    def point_at(self, plot: str, dx: float, dy: float) -> None:
+        """Moves the pointer to a place of a plot's surface."""
+        script = """const s = document.querySelector(`#plot-${arguments[0]} .plot > svg, #plot-${arguments[0]} .plot > canvas`);
+            const b = s.getBoundingClientRect();
+            s.dispatchEvent(new PointerEvent("pointermove", {clientX: b.left + arguments[1], clientY: b.top + arguments[2]}));"""
+        self.run(script, plot, dx, dy)
+
+    def tip(self, plot: str) -> str | None:
+        return self.run("return document.querySelector(`#plot-${arguments[0]} .tip`)?.textContent ?? null", plot)  # type: ignore[no-any-return]
+
+    def press(self, selector: str, *keys: str) -> None:
+        script = """const node = document.querySelector(arguments[0]);
+            node.focus();
+            node.dispatchEvent(new KeyboardEvent("keydown", {key: arguments[1], bubbles: true, cancelable: true}));"""
+        for key in keys:
+            self.run(script, selector, key)
+
+    def click(self, selector: str, text: str = "") -> None:
+        script = """const all = [...document.querySelectorAll(arguments[0])];
+            all.find((node) => node.textContent.includes(arguments[1])).click();"""
+        self.run(script, selector, text)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    made = Browser(tmp_path_factory.mktemp("downloads"))
+    yield made
+    made.driver.quit()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tuning")
+    tuned(folder, validated=True, budget={"runs": 300})
+    return Path(write_report(folder)["report"])
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, report: Path) -> Browser:
+    browser.open(report.as_uri())
+    return browser
+
+
+def test_every_plot_is_drawn_without_complaints(page: Browser) -> None:
+    assert {plot: page.marks(plot) for plot in PLOTS if not page.marks(plot)} == {}
+    assert page.complaints() == []
+
+
+def test_hostile_names_stay_text(page: Browser) -> None:
+    """RELIABILITY.md row 26: nothing runs, nothing is loaded, and the names are there to read."""
+    assert page.driver.title != "owned"
+    assert page.run("return document.querySelectorAll('img, iframe, object, script').length") == 2
+    assert page.run("return document.querySelector('h1').textContent") == HOSTILE[0]
+    shown = page.run(
+        "return [...document.querySelectorAll('#plot-worst tbody tr td:first-child')].map((n) => n.textContent)"
+    )
+    assert set(shown) <= set(HOSTILE)
+    assert len(shown) >= 10
+    walk = """const canvas = document.querySelector("#plot-matrix canvas"), told = new Set();
+        for (let k = 0; k < arguments[0]; k++) {
+          canvas.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", cancelable: true}));
+          told.add(document.querySelector("#plot-matrix .tip bdi").textContent);
+        }
+        return [...told];"""
+    assert set(page.run(walk, page.marks("matrix"))) == set(HOSTILE)
+    assert page.driver.title != "owned"
+    assert page.complaints() == []
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+def test_pointing_at_a_mark_tells_what_it_is(page: Browser, plot: str) -> None:
+    script = """const s = document.querySelector(`#plot-${arguments[0]} .plot > svg`);
+        if (!s) return null;
+        const marks = s.querySelectorAll(".mark"), box = s.getBoundingClientRect(), m = marks[marks.length - 1];
+        if (m.getTotalLength && getComputedStyle(m).fill === "none") { const p = m.getPointAtLength(0); return [p.x, p.y]; }
+        const b = m.getBoundingClientRect();
+        return [b.left + b.width / 2 - box.left, b.top + b.height / 2 - box.top];"""
+    place = page.run(script, plot)
+    if place is None:  # a canvas: the default's row is the first
+        places = [(14 + x, y) for x in range(5, 900, 15) for y in (2, 6)]
+        for x, y in places:
+            page.point_at(plot, x, y)
+            if page.tip(plot):
+                break
+    else:
+        page.point_at(plot, *place)
+    assert page.tip(plot)
+    page.run(
+        "document.querySelector(`#plot-${arguments[0]} .plot > *`).dispatchEvent(new PointerEvent('pointerleave'))", plot
+    )
+    assert page.tip(plot) is None
+
+
+def test_the_keyboard_reaches_marks(page: Browser) -> None:
+    page.press("#plot-scatter svg", "ArrowRight")
+    first = page.tip("scatter")
+    page.press("#plot-scatter svg", "ArrowRight")
+    second = page.tip("scatter")
+    assert first
+    assert second
+    assert first != second
+    assert page.run("return document.querySelector('#plot-scatter [aria-live]').textContent") != ""
+    page.press("#plot-scatter svg", "Escape")
+    assert page.tip("scatter") is None
+
+
+def test_the_legend_hides_and_shows(page: Browser) -> None:
+    before = page.marks("cutoffs")
+    page.click("#plot-cutoffs .legend button", "capped")
+    assert 0 < page.marks("cutoffs") < before
+    page.click("#plot-cutoffs .legend button", "capped")
+    assert page.marks("cutoffs") == before
+
+
+def test_scales_can_be_changed(page: Browser) -> None:
+    labels = "return [...document.querySelectorAll('#plot-cutoffs svg text')].map((n) => n.textContent).join()"
+    before = page.run(labels)
+    page.click("#plot-cutoffs .legend button", "y logarithmic")
+    assert page.run(labels) != before
+    page.click("#plot-cutoffs .legend button", "y linear")
+    assert page.run(labels) == before
+
+
+def test_rows_of_the_matrix_can_be_chosen(page: Browser) -> None:
+    before = page.marks("matrix")
+    script = """const s = [...document.querySelectorAll("#plot-matrix select")].find((n) => n.dataset.name === arguments[0]);
+        s.value = arguments[1]; s.dispatchEvent(new Event("change"));"""
+    page.run(script, "only", "incumbents")
+    assert 0 < page.marks("matrix") < before
+    page.run(script, "only", "all")
+    page.run(script, "sort", "cost")
+    assert page.marks("matrix") == before
+
+
+def test_lines_can_be_filtered_by_keyboard(page: Browser) -> None:
+    before = page.marks("parallel")
+    page.press("#plot-parallel .grip", "1")
+    few = page.marks("parallel")
+    assert few < before
+    assert page.run("return document.querySelector('#plot-parallel .legend label').textContent").startswith(f"{few} of")
+    page.click("#plot-parallel .legend button", "Clear")
+    assert page.marks("parallel") == before
+
+
+def test_tables_can_be_searched_and_sorted(page: Browser) -> None:
+    rows = "return [...document.querySelectorAll('#plot-worst tbody tr')].map((r) => r.children[1].textContent)"
+    before = page.run(rows)
+    page.click("#plot-worst th button", "incumbent")
+    assert page.run(rows) == sorted(before, key=float)
+
+
+def test_data_and_pictures_can_be_downloaded(page: Browser) -> None:
+    page.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(page.downloads)})
+    page.click("#plot-scatter .buttons button", "CSV")
+    page.click("#plot-scatter .buttons button", "PNG")
+    page.click("#plot-matrix .buttons button", "CSV")
+    page.click("#plot-matrix .buttons button", "PNG")
+    for name in ("scatter.png", "matrix.png", "scatter.csv", "matrix.csv"):
+        page.until(lambda name=name: (page.downloads / name).is_file())
+        assert (page.downloads / name).stat().st_size > 100
+    assert (page.downloads / "scatter.png").read_bytes().startswith(b"\x89PNG")
+    rows = list(csv.DictReader(io.StringIO((page.downloads / "matrix.csv").read_text(), newline="")))
+    assert len(rows) == page.marks("matrix")
+    formula = HOSTILE[4]
+    assert {row["instance"] for row in rows} == {name if name != formula else f"'{name}" for name in HOSTILE}
+    assert page.complaints() == []
+
+
+def test_the_table_of_a_plot(page: Browser) -> None:
+    page.click("#plot-cactus .buttons button", "Table")
+    assert page.run("return document.querySelectorAll('#plot-cactus tbody tr').length") > 10
+    page.click("#plot-cactus .buttons button", "Table")
+    assert page.run("return document.querySelectorAll('#plot-cactus tbody tr').length") == 0
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_it_fits_and_can_be_read(page: Browser, width: int, theme: str) -> None:
+    """No sideways scrolling; text differs from its ground by at least 4.5 to 1 (WCAG AA)."""
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    page.run(
+        "const s = document.querySelector('.theme'); s.value = arguments[0]; s.dispatchEvent(new Event('change'))", theme
+    )
+    page.until(lambda: page.run("return document.documentElement.scrollWidth") <= width)
+    script = """const rgb = (v) => getComputedStyle(document.documentElement).getPropertyValue(v).match(/[0-9a-f]{2}/gi).map((h) => parseInt(h, 16) / 255);
+        return arguments[0].map(rgb);"""
+    paper, card, ink, soft, accent, warning = page.run(
+        script, [f"--{n}" for n in "paper card ink soft accent warning".split()]
+    )
+    for text in (ink, soft, accent, warning):
+        assert min(contrast(text, paper), contrast(text, card)) >= 4.5
+    assert page.marks("parallel") > 0
+    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert page.complaints() == []
+
+
+def contrast(one: list[float], other: list[float]) -> float:
+    """WCAG 2: (L1 + 0.05) / (L2 + 0.05)."""
+
+    def luminance(rgb: list[float]) -> float:
+        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_the_live_page_follows_a_tuning(
+    browser: Browser, report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serve, "LEAST", 0.1)
+    monkeypatch.setattr(serve, "SHARE", 0.0)
+    scenario = given(instances=named(HOSTILE))
+    settings = {"strategy": "roar", "engine": "simulated", "options": {}}
+    with open_store(scenario, settings, tmp_path, durability="full") as store, Server([tmp_path, report.parent]) as server:
+        threading.Thread(target=server.serve).start()
+        try:
+            add(store, scenario, 0)
+            browser.open(server.url)
+            runs = "return [...document.querySelectorAll('.tile .value')].at(-2).textContent"
+            assert browser.until(lambda: browser.run(runs)) == "1"
+            browser.run("window.mine = 'the page was not loaded again'")
+            add(store, scenario, 1)
+            browser.until(lambda: browser.run(runs) == "2")
+            assert browser.run("return window.mine")
+            browser.click(".runs button", "Compare")
+            browser.until(lambda: browser.run("return document.querySelector('#plot-curves')?.dataset.marks"))
+            assert browser.run("return document.querySelector('h1').textContent") == "Comparison"
+            assert browser.run("return document.querySelector('.live').textContent") == "live"
+            assert browser.complaints() == []
+        finally:
+            server.stop()
+
+
+def add(store: Any, scenario: Any, seed: int) -> None:
+    lease = store.lease(RunRequest(scenario.default, HOSTILE[seed], seed, 100.0), "incumbent")
+    store.finish(lease.assignment, 1, Outcome(Status.SUCCESS, 2.0, 100.0), float(seed))
