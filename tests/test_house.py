@@ -22,7 +22,7 @@ LAYERS = {
     "scenario": {"errors", "runs", "space", "formats"},
     "targets": {"errors", "runs", "space", "formats", "scenario", "models", "_kernels"},
     "engines": {"errors", "runs", "scenario", "targets"},
-    "portfolio": {"errors", "runs", "formats", "models", "_cnf"},
+    "portfolio": {"_cnf", "errors", "formats", "models", "runs", "scenario", "search", "space", "strategies"},
     "search": {"errors", "runs", "space", "models", "_kernels"},
     "minimize": {"errors", "runs", "space", "search"},
     "strategies": {"errors", "runs", "scenario", "space", "models", "search", "_guarantees"},

@@ -139,6 +139,14 @@ class Scenario:
         Features(),
         '"features.csv"',
     )
+    groups: Mapping[str, tuple[str, ...]] = option(
+        "Training instances that belong together, for a portfolio of experts: a table from the group's name to the names "
+        "of its instances, or patterns of them.",
+        "table of lists of text",
+        convert.groups,
+        {},
+        '{ quasigroup = ["train/quasigroup-*"], random = ["train/uf*"] }',
+    )
     unit: str = option(
         "What time is: cpu (seconds of the whole process tree), wall (seconds), or a word for what the target counts and "
         "reports itself (steps, epochs, …).",

@@ -158,6 +158,12 @@ def templates(value: Any, _: Context) -> Mapping[str, Any]:
     return value
 
 
+def groups(value: Any, context: Context) -> Mapping[str, tuple[str, ...]]:
+    if not isinstance(value, Mapping) or not value:
+        raise InputError("expected a table from a group's name to a list of instances or patterns")
+    return {text(name, context): names(members, context) for name, members in value.items()}
+
+
 def directory(value: Any, context: Context) -> Path:
     place = context.find(value)
     if not place.is_dir():

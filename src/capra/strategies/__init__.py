@@ -9,7 +9,7 @@ from importlib import import_module
 from capra.errors import InputError, did_you_mean
 from capra.strategies.base import Context, Strategy
 
-__all__ = ["GUARANTEED", "STRATEGIES", "Context", "Strategy", "make_strategy"]
+__all__ = ["BUILDERS", "GUARANTEED", "STRATEGIES", "Context", "Strategy", "make_strategy"]
 
 STRATEGIES: Mapping[str, str] = {
     "smac": "smac:smac",
@@ -29,18 +29,27 @@ STRATEGIES: Mapping[str, str] = {
     "coup": "utilitarian:coup",
 }
 """Name to module and the function that makes it. Loaded when asked for: models take their time."""
+BUILDERS: Mapping[str, str] = {
+    "experts": "experts:Experts",
+    "isac": "isac:Isac",
+    "hydra": "hydra:Hydra",
+    "cedalion": "cedalion:Cedalion",
+    "grouping": "grouping:Grouping",
+}
+"""Those whose answer is a portfolio: strategies made of steps, each a tuning by one of the others."""
 GUARANTEED = frozenset({"sp", "spc", "leaps", "caps", "caps++", "impatient", "up", "oup", "coup"})
 """Those whose answers carry a certificate."""
 
 
 def make_strategy(name: str, context: Context) -> Strategy:
     """The strategy of that name, with the context's options. InputError for unknown names or options."""
-    if name not in STRATEGIES:
+    if name not in STRATEGIES and name not in BUILDERS:
         raise InputError(
             f"unknown strategy {name!r}", hint=did_you_mean(name, STRATEGIES) or "one of " + ", ".join(STRATEGIES)
         )
-    module, function = STRATEGIES[name].split(":")
-    make: Callable[..., Strategy] = getattr(import_module(f"capra.strategies.{module}"), function)
+    module, function = (STRATEGIES.get(name) or BUILDERS[name]).split(":")
+    package = "strategies" if name in STRATEGIES else "portfolio"
+    make: Callable[..., Strategy] = getattr(import_module(f"capra.{package}.{module}"), function)
     try:
         return make(context, **context.options)
     except TypeError as error:
