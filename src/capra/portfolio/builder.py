@@ -15,8 +15,9 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -124,14 +125,36 @@ class Builder(ABC):
         names = [self.instances[i] for i in order if self.instances[i] in chosen]
         return [(name, seed) for seed in self.seeds for name in names]
 
+    def features(self, instances: Sequence[str]) -> Floats:
+        """Features of instances, (m, f); f = 0 where the scenario has none."""
+        table = self.context.scenario.features
+        gaps = (math.nan,) * len(table.names)
+        rows = np.array([table.rows.get(name, gaps) for name in instances], dtype=np.float64)
+        return rows.reshape(len(instances), len(table.names))
+
+    @property
+    def selector(self) -> tuple[str, dict[str, float]]:
+        """Who chooses between the members, with its options; "auto" is the best in cross-validation."""
+        return "auto", {}
+
     def tuning(
-        self, what: str, instances: Sequence[str], until: float, *, first: Sequence[Configuration] = (), view: View | None = None
+        self,
+        what: str,
+        instances: Sequence[str],
+        until: float,
+        *,
+        first: Sequence[Configuration] = (),
+        view: View | None = None,
+        changes: Mapping[str, Any] = MappingProxyType({}),
     ) -> Step:
-        """A step that tunes on some of the instances, begins with the configurations ``first``, and knows earlier runs."""
+        """A step that tunes on some of the instances, begins with the configurations ``first``, and knows earlier runs.
+
+        ``changes`` are options of the scenario that are others for it.
+        """
         view = view or View()
         names = set(instances)
         cells = [cell for cell in self.history.cells() if cell[1][0] in names]
-        scenario = self._on(names)
+        scenario = self._on(names, changes)
         context = self._context(scenario, Earlier(tuple(dict.fromkeys(first)), tuple(view.cells(cells))))
         return Step(what, make_strategy(self.inner, context), until, view)
 
@@ -187,12 +210,12 @@ class Builder(ABC):
             return (0,) if scenario.seeds is None else scenario.seeds
         return scenario.seeds or (int(self.context.rng(_SEED).integers(LARGEST_SEED)),)
 
-    def _on(self, instances: set[str]) -> Scenario:
+    def _on(self, instances: set[str], changes: Mapping[str, Any]) -> Scenario:
         """The scenario on some of its instances, with the portfolio's seeds."""
         scenario = copy.copy(self.context.scenario)
         chosen = tuple(instance for instance in scenario.instances if instance.name in instances)
-        object.__setattr__(scenario, "instances", chosen)
-        object.__setattr__(scenario, "seeds", self.seeds)
+        for name, value in {"instances": chosen, "seeds": self.seeds, **changes}.items():
+            object.__setattr__(scenario, name, value)  # a copy of our own, which nobody has seen
         return scenario
 
     def _context(self, scenario: Scenario, earlier: Earlier = Earlier()) -> Context:
