@@ -109,7 +109,9 @@ def check_budget(store: Store, scenario: Scenario) -> None:
 
 
 def _with_budget(scenario: Scenario, budget: Mapping[str, Any]) -> Scenario:
-    return Scenario(base=scenario.bases, **{**scenario.given, "budget": budget})
+    found = Scenario(base=scenario.bases, **{**scenario.given, "budget": budget})
+    object.__setattr__(found, "features", scenario.features)  # they may have been computed since
+    return found
 
 
 def _parts(budget: Mapping[str, Any] | Budget) -> dict[str, Any]:

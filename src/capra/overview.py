@@ -17,6 +17,7 @@ from capra.report.words import speed_up_of, standing
 from capra.runs import Configuration, History, Run, Value
 from capra.runs.store import Store
 from capra.scenario import Scenario
+from capra.strategies import BUILDERS
 from capra.targets import SurrogateTarget
 from capra.targets.dialects import Call, make_dialect
 from capra.tune import Result, Tuning
@@ -26,6 +27,7 @@ from capra.warmstart import KEPT
 __all__ = [
     "command_of",
     "configuration_of",
+    "is_portfolio",
     "load_scenario",
     "open_run",
     "status_of",
@@ -47,6 +49,12 @@ def open_run(run: Path) -> Store:
 def _is_database(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(16) == b"SQLite format 3\0"
+
+
+def is_portfolio(run: Path) -> bool:
+    """Was it a portfolio that the runs of a folder were made for?"""
+    with open_run(run) as store:
+        return store.meta["settings"].get("strategy") in BUILDERS
 
 
 def load_scenario(run: Path) -> Scenario:

@@ -133,8 +133,9 @@ class Scenario:
     )
     features: Features = option(
         "Instance features: a CSV with the header instance,feature,… and one row for every instance; or cnf: the instances "
-        "are CNF formulas, whose features Capra computes itself.",
-        "path, or cnf",
+        "are CNF formulas, whose features Capra computes itself; or, for portfolios, an argument list with {instance} that "
+        "prints a JSON object.",
+        "path, cnf, or list of text",
         convert.features,
         Features(),
         '"features.csv"',
@@ -327,7 +328,7 @@ class Scenario:
                 key="test_instances",
                 hint="the sets may not overlap",
             )
-        if "features" in given:
+        if "features" in given and not self.features.command:
             for instance in (*self.instances, *self.test_instances):
                 if instance.name not in self.features.rows:
                     near = did_you_mean(instance.name, self.features.rows)

@@ -24,7 +24,7 @@ from capra.tune import Tuning
 if TYPE_CHECKING:
     from capra.runs.store import Store
 
-__all__ = ["Validated", "validate"]
+__all__ = ["Validated", "measured", "validate"]
 
 STORE = "validation.sqlite"
 _SEEDS, _STATISTICS = 11, 12
@@ -63,14 +63,29 @@ def validate(
     The first configuration is what the others are tested against: give the default first. With ``out`` the runs are kept,
     and none that is kept is ever made again.
     """
+    checked, names = [scenario.space.configuration(config) for config in configs], _instances(scenario, instances)
+    history = measured(scenario, checked, names, seeds, workers=workers, engine=engine, seed=seed, out=out, watch=watch)
+    return _summaries(checked, history, names, seed)
+
+
+def measured(
+    scenario: Scenario,
+    configs: Sequence[Configuration],
+    names: Sequence[str | None],
+    seeds: int,
+    *,
+    workers: int = 1,
+    engine: str = "local",
+    seed: int = 0,
+    out: str | Path | None = None,
+    watch: Callable[[Tuning], None] = lambda _: None,
+) -> History:
+    """The runs behind ``validate``."""
     if not configs:
         raise InputError("there is no configuration to validate")
-    checked = [scenario.space.configuration(config) for config in configs]
-    names = _instances(scenario, instances)
-    requests = _requests(scenario, checked, names, seeds, seed)
+    requests = _requests(scenario, list(configs), list(names), seeds, seed)
     with open_store(scenario, {"engine": engine, "validation": True}, out, STORE) as store:
-        history = _run(scenario, requests, store, engine, workers, watch)
-    return _summaries(checked, history, names, seed)
+        return _run(scenario, requests, store, engine, workers, watch)
 
 
 def _instances(scenario: Scenario, instances: str | Sequence[str]) -> list[str | None]:

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
@@ -19,6 +19,7 @@ from capra.errors import InputError
 from capra.intake import import_folder, kind_of
 from capra.overview import (
     command_of,
+    is_portfolio,
     load_scenario,
     open_run,
     status_of,
@@ -35,10 +36,13 @@ from capra.report.words import count, standing
 from capra.runs import Configuration
 from capra.runs.exchange import export_store
 from capra.scenario import Scenario
-from capra.strategies import STRATEGIES
+from capra.strategies import BUILDERS, STRATEGIES
 from capra.tune import REPEAT_SHARE, Result, Tuning
 from capra.tune import resume as resume_tuning
 from capra.tune import tune as run_tuning
+
+
+R = TypeVar("R")
 
 
 @app.command()
@@ -72,12 +76,14 @@ def tune(
     loaded = Scenario.load(scenario)
     options: dict[str, Any] = {"seed": seed, "workers": workers, "repeat": repeat}
     options |= ({} if slack is None else {"slack": slack}) | ({} if capping else {"capping": False})
-    options |= {"warm_start": warm_start or []} | dict(_setting(text) for text in settings or [])
-    result = _watched(lambda watch: run_tuning(loaded, strategy, out=out, watch=watch, **options), out, as_json)
+    options |= {"warm_start": warm_start or []} | dict(setting(text) for text in settings or [])
+    if strategy in BUILDERS:
+        raise InputError(f"{strategy} builds portfolios", hint=f"capra portfolio build {scenario} --builder {strategy}")
+    result = watched(lambda watch: run_tuning(loaded, strategy, out=out, watch=watch, **options), out, as_json, summary_of)
     _print_result(loaded, result, as_json)
 
 
-def _setting(text: str) -> tuple[str, Any]:
+def setting(text: str) -> tuple[str, Any]:
     """NAME=VALUE, the value as in TOML; text needs no quotes."""
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
@@ -102,7 +108,13 @@ def resume(
 ) -> None:
     """Go on with a tuning that was interrupted, exactly where it was; or, with --budget, with one that had ended."""
     more = dict(map(_part, budget)) if budget else None
-    result = _watched(lambda watch: resume_tuning(run, watch=watch, budget=more, takeover=takeover), run, as_json)
+    if is_portfolio(run):
+        from capra.cli.portfolios import resume_portfolio  # it takes its time to load
+
+        return resume_portfolio(run, more, takeover=takeover, as_json=as_json)
+    result = watched(
+        lambda watch: resume_tuning(run, watch=watch, budget=more, takeover=takeover), run, as_json, summary_of
+    )
     _print_result(load_scenario(run), result, as_json)
 
 
@@ -112,7 +124,9 @@ def _part(text: str) -> tuple[str, Any]:
     return (name if equals else "cpu"), (int(value) if value.isdecimal() else value)
 
 
-def _watched(work: Callable[[Callable[[Tuning], None]], Result], out: Path, as_json: bool) -> Result:
+def watched(
+    work: Callable[[Callable[[Tuning], None]], R], out: Path, as_json: bool, summary: Callable[[R], dict[str, Any]]
+) -> R:
     """Show a tuning while it runs; the first Ctrl-C ends it in good order, the second at once."""
     running: list[Tuning] = []
 
@@ -136,7 +150,7 @@ def _watched(work: Callable[[Callable[[Tuning], None]], Result], out: Path, as_j
                 signal.signal(number, handler)
     if running and running[0].stopping:
         if as_json:
-            print_json(summary_of(result) | {"interrupted": True})
+            print_json(summary(result) | {"interrupted": True})
         Console(stderr=True).print(f"interrupted; to go on: capra resume {escape(str(out))}", highlight=False)
         raise typer.Exit(130)
     return result
@@ -259,7 +273,9 @@ def demo(
         return
     run = out / f"seed-{seed}"
     loaded = Scenario.load(scenario)
-    result = _watched(lambda watch: run_tuning(loaded, seed=seed, workers=workers, out=run, watch=watch), run, as_json)
+    result = watched(
+        lambda watch: run_tuning(loaded, seed=seed, workers=workers, out=run, watch=watch), run, as_json, summary_of
+    )
     if not as_json:
         _print_result(loaded, result, as_json)
     rows = _watched_validation(run, 3, workers, trajectory=False, as_json=as_json)

@@ -27,10 +27,14 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Numbers that describe instances: one row per instance, NaN where a value is missing."""
+    """Numbers that describe instances: one row per instance, NaN where a value is missing.
+
+    ``command`` is what computes them, where they are not in a table: an argument list, or ("cnf",) for our own extractor.
+    """
 
     names: tuple[str, ...] = ()
     rows: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
 
 
 class ComputedRows(Mapping[str, tuple[float, ...]]):

@@ -62,6 +62,10 @@ def _printable(value: str) -> str:
     return value
 
 
+CNF = "cnf"
+"""Features by our own extractor for formulas."""
+
+
 def names(value: Any, context: Context) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise InputError(f"expected a list of text, not {shown(value)}")
@@ -183,23 +187,31 @@ def instances(value: Any, context: Context) -> tuple[Instance, ...]:
 
 
 def features(value: Any, context: Context) -> Features:
+    if isinstance(value, Features):
+        return value
     if value == CNF:
         return _cnf_features(context)
-    return value if isinstance(value, Features) else read_features(context.find(value))
+    if isinstance(value, str | Path):
+        return read_features(context.find(value))
+    command = names(value, context)
+    if not command or not any("{instance}" in word for word in command[1:]):
+        raise InputError("a command for features needs {instance}", hint='for example ["./features", "{instance}"]')
+    return Features(command=command)
 
 
 def _cnf_features(context: Context) -> Features:
     """A table that is computed from the instances' files when somebody needs it."""
     from capra.portfolio import cnf  # few scenarios need it
 
-    names = [instance.name for key in ("instances", "test_instances") for instance in context.known[key]]
-    if not names:
+    found = [instance.name for key in ("instances", "test_instances") for instance in context.known[key]]
+    if not found:
         raise InputError("there are no instances to compute features of")
-    places = {name: next((base / name for base in context.bases if (base / name).is_file()), None) for name in names}
+    places = {name: next((base / name for base in context.bases if (base / name).is_file()), None) for name in found}
     if missing := [name for name, place in places.items() if place is None]:
         raise InputError(f"the instance {missing[0]} is not a file, so it has no features of a formula")
     paths = {name: place for name, place in places.items() if place is not None}
-    return Features(cnf.NAMES, ComputedRows(names, lambda cache: cnf.cnf_features(paths, cache).rows))
+    rows = ComputedRows(found, lambda cache: cnf.cnf_features(paths, cache).rows)
+    return Features(cnf.NAMES, rows, command=(CNF,))
 
 
 def objective(value: Any, context: Context) -> Objective:

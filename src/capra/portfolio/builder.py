@@ -92,6 +92,8 @@ class Builder(ABC):
         self.cells = Cells(scenario.cutoff)
         self.members: list[Configuration] = []
         """The portfolio so far."""
+        self.trajectory: list[tuple[float, list[Configuration]]] = []
+        """Target time spent, and the portfolio since then."""
         self.seeds = self._seeds()
         self.number = -1
         """Of the step under way."""
@@ -180,6 +182,7 @@ class Builder(ABC):
         """From now on this is the portfolio; it is noted when, for curves."""
         if members != self.members:
             self.members = list(members)
+            self.trajectory.append((self.history.spent, self.members))
             data = {"members": [dict(config) for config in members], "spent": self.history.spent, "runs": self._told}
             self.context.record("portfolio", str(self.number), data)
 

@@ -28,7 +28,7 @@ SLOT = "capra-slot"
 """The parameter that stands for the time slot."""
 SHORTEST = 1e-3
 """The shortest slot, as a share of the cutoff."""
-GRID = 10
+GRID = 6
 """Slots that each configuration of a finite pool may have."""
 TUNING = 0.7
 """Share of a round's time that its tuning gets; validation gets the rest."""
@@ -129,10 +129,10 @@ class Cedalion(Builder):
             "initial": (),
         }
         if scenario.configurations:
-            grid = np.geomspace(SHORTEST * self.kappa_max, left, GRID).tolist()
-            changes["configurations"] = tuple(
-                changes["space"].configuration({**config, SLOT: slot}) for slot in grid for config in scenario.configurations
-            )
+            slot = changes["space"].parameters[SLOT]
+            grid = [slot.coerce(length) for length in np.geomspace(slot.lower, slot.upper, GRID).tolist()]
+            pool = [Configuration({**config, SLOT: length}) for length in grid for config in scenario.configurations]
+            changes["configurations"] = tuple(pool)
         return self.tuning(what, names, until, view=view, changes=changes)
 
     def _used(self, lane: list[Slot]) -> dict[Configuration, float]:

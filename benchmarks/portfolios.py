@@ -1,0 +1,185 @@
+"""Portfolios on recorded SPEAR: builders against the best single configuration, at equal total budgets.
+
+``python -m benchmarks.portfolios run`` makes the portfolios that are not in the results yet, builder by builder, seed by seed
+(``--builders``, ``--seeds``, ``--minutes`` choose); ``… table`` prints and writes the summary and draws the curves. All runs come from the table
+of 1,000 configurations; the 302 test instances are never seen by a builder. The single configurations are those of
+``benchmarks.strategies`` on the same scenarios. What computing features costs was not recorded and counts as nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from benchmarks import spear
+from benchmarks.machine import RESULTS, machine, write_results
+from benchmarks.strategies.problems import Recorded
+from benchmarks.strategies.rows import rows as strategy_rows
+from benchmarks.strategies.table import at
+from capra.build import build
+from capra.portfolio.lanes import finish_times
+from capra.portfolio.product import Portfolio
+from capra.portfolio.records import Records
+from capra.portfolio.schedule import plan_costs
+from capra.runs import Configuration
+from capra.scenario import Scenario
+
+Row = dict[str, Any]
+PLACE = RESULTS / "portfolios.jsonl"
+HOURS = 3.0
+BUILDERS = ("experts", "hydra", "isac", "grouping", "cedalion")
+SINGLE = ("smac", "roar")
+FAMILIES = 4
+
+
+@cache
+def problem() -> Recorded:
+    return Recorded()
+
+
+@cache
+def features() -> dict[str, tuple[float, ...]]:
+    """Of all instances, by name."""
+    rows = spear.configurations()[2]
+    return {name: tuple(row) for name, row in zip(spear.load().table.instances, rows.tolist(), strict=True)}
+
+
+def family(instance: str) -> str:
+    """The program that an instance verifies: the beginning of its name."""
+    return instance.rsplit("/", 1)[-1].split("_")[0].split("-")[0].rstrip("0123456789.")
+
+
+def groups(names: list[str]) -> dict[str, list[str]]:
+    """The largest families, and the rest."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(family(name), []).append(name)
+    largest = sorted(found, key=lambda key: -len(found[key]))[: FAMILIES - 1]
+    rest = [name for key in found if key not in largest for name in found[key]]
+    return {key: found[key] for key in largest} | ({"others": rest} if rest else {})
+
+
+def scenario(seed: int) -> Scenario:
+    """As the single configurations were tuned for, with features and families."""
+    plain = problem().scenario(seed, 3600.0 * HOURS)
+    names = [instance.name for instance in plain.instances]
+    table = plain.target
+    table.features = {name: features()[name] for name in names}  # type: ignore[union-attr]
+    return table.scenario(train=names, budget={"cpu": 3600.0 * HOURS}, groups=groups(names))  # type: ignore[union-attr]
+
+
+def test_records(members: tuple[Configuration, ...]) -> Records:
+    """What the members take on the test instances."""
+    recorded = spear.load()
+    rows = [problem()._rows[member] for member in members]
+    names = [recorded.table.instances[j] for j in recorded.test]
+    times, solved = recorded.table.times[rows][:, recorded.test].T, recorded.table.solved[rows][:, recorded.test].T
+    return Records.of([features()[name] for name in names], times, solved, spear.CUTOFF)
+
+
+def test_costs(portfolio: Portfolio) -> np.ndarray:
+    """PAR10 of the portfolio on every test instance, as it would be run."""
+    records = test_records(portfolio.members)
+    if portfolio.selection is not None:
+        return portfolio.selection.evaluate(records)
+    finish = finish_times(np.where(records.solved, records.times, np.inf), portfolio.schedule)
+    return np.where(finish <= spear.CUTOFF, finish, 10 * spear.CUTOFF)
+
+
+def built(builder: str, seed: int) -> Row:
+    began = time.process_time()
+    options: dict[str, Any] = {"inner": "smac", "refit": 20}
+    result = build(scenario(seed), builder, seed=seed, engine="simulated", overhead="ignore", **options)
+    records = test_records(result.portfolio.members)
+    chosen = result.portfolio.selection.selector.name if result.portfolio.selection else "schedule"
+    return {
+        "builder": builder,
+        "seed": seed,
+        "hours": HOURS,
+        "test": round(float(test_costs(result.portfolio).mean()), 4),
+        "vbs": round(float(records.costs.min(axis=1).mean()), 4),
+        "best_member": round(float(records.costs.mean(axis=0).min()), 4),
+        "members": len(result.portfolio.members),
+        "selector": chosen,
+        "curve": [[round(spent, 1), round(oracle(members), 4)] for spent, members in result.trajectory],
+        "runs": len(result.history),
+        "spent": round(result.spent, 1),
+        "own": round(time.process_time() - began, 1),
+    }
+
+
+def oracle(members: list[Configuration]) -> float:
+    """Mean test PAR10 if always the best member were chosen."""
+    return float(test_records(tuple(members)).costs.min(axis=1).mean())
+
+
+def known_rows() -> list[Row]:
+    return [json.loads(line) for line in PLACE.read_text().splitlines()] if PLACE.exists() else []
+
+
+def run(given: argparse.Namespace) -> None:
+    until = time.monotonic() + 60.0 * given.minutes
+    done = {(row["builder"], row["seed"]) for row in known_rows()}
+    for seed in range(given.first, given.seeds):
+        for builder in given.builders:
+            if (builder, seed) in done or time.monotonic() > until:
+                continue
+            row = built(builder, seed)
+            with PLACE.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+            print(row, flush=True)
+
+
+def singles() -> dict[str, dict[int, float]]:
+    """Strategy and seed to the test PAR10 of the incumbent when the same budget was spent."""
+    found: dict[str, dict[int, float]] = {}
+    for row in strategy_rows():
+        if row["problem"] == "spear" and row["strategy"] in SINGLE and row["budget"] >= 3600.0 * HOURS:
+            found.setdefault(row["strategy"], {})[row["seed"]] = at(row, 3600.0 * HOURS)
+    return found
+
+
+def table(_: argparse.Namespace) -> None:
+    rows, document = known_rows(), {}
+    for name, finals in singles().items():
+        document[name] = _summary({seed: finals[seed] for seed in finals if any(row["seed"] == seed for row in rows)})
+    for builder in BUILDERS:
+        mine = [row for row in rows if row["builder"] == builder]
+        if mine:
+            parts = {key: _summary({row["seed"]: row[key] for row in mine}) for key in ("test", "vbs", "best_member")}
+            document[builder] = parts["test"] | {"vbs": parts["vbs"]["median"], "best_member": parts["best_member"]["median"]}
+            document[builder]["members"] = float(np.median([row["members"] for row in mine]))
+    for name, part in document.items():
+        print(name, part)
+    write_results("portfolios", {"machine": machine("numpy"), "hours": HOURS, "test_par10": document})
+
+
+def _summary(finals: dict[int, float]) -> Row:
+    values = np.array(list(finals.values()))
+    if not len(values):
+        return {"seeds": 0}
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75]).round(3).tolist()
+    return {"seeds": len(values), "median": middle, "quartiles": [low, high], "geometric_mean": round(float(np.exp(np.log(values).mean())), 3)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    making = commands.add_parser("run")
+    making.add_argument("--builders", nargs="+", default=list(BUILDERS), choices=BUILDERS)
+    making.add_argument("--seeds", type=int, default=10)
+    making.add_argument("--first", type=int, default=0)
+    making.add_argument("--minutes", type=float, default=1e9, help="start nothing after so many")
+    making.set_defaults(call=run)
+    commands.add_parser("table").set_defaults(call=table)
+    given = parser.parse_args()
+    given.call(given)
+
+
+if __name__ == "__main__":
+    main()
