@@ -25,7 +25,6 @@ from capra.build import build
 from capra.portfolio.lanes import finish_times
 from capra.portfolio.product import Portfolio
 from capra.portfolio.records import Records
-from capra.portfolio.schedule import plan_costs
 from capra.runs import Configuration
 from capra.scenario import Scenario
 
@@ -152,7 +151,10 @@ def table(_: argparse.Namespace) -> None:
         mine = [row for row in rows if row["builder"] == builder]
         if mine:
             parts = {key: _summary({row["seed"]: row[key] for row in mine}) for key in ("test", "vbs", "best_member")}
-            document[builder] = parts["test"] | {"vbs": parts["vbs"]["median"], "best_member": parts["best_member"]["median"]}
+            document[builder] = parts["test"] | {
+                "vbs": parts["vbs"]["median"],
+                "best_member": parts["best_member"]["median"],
+            }
             document[builder]["members"] = float(np.median([row["members"] for row in mine]))
     for name, part in document.items():
         print(name, part)
@@ -164,7 +166,12 @@ def _summary(finals: dict[int, float]) -> Row:
     if not len(values):
         return {"seeds": 0}
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75]).round(3).tolist()
-    return {"seeds": len(values), "median": middle, "quartiles": [low, high], "geometric_mean": round(float(np.exp(np.log(values).mean())), 3)}
+    return {
+        "seeds": len(values),
+        "median": middle,
+        "quartiles": [low, high],
+        "geometric_mean": round(float(np.exp(np.log(values).mean())), 3),
+    }
 
 
 def main() -> None:

@@ -76,9 +76,7 @@ def resume_building(
     """Go on with the portfolio in a folder, as ``resume`` does with a tuning."""
     with Store.read(Path(out) / STORE) as store:
         scenario, costs = described(stored_scenario(store), Path(out))
-    return _built(
-        lambda looked: resume(out, scenario, looked, budget=budget, takeover=takeover), Path(out), costs, watch
-    )
+    return _built(lambda looked: resume(out, scenario, looked, budget=budget, takeover=takeover), Path(out), costs, watch)
 
 
 def _built(

@@ -1,4 +1,4 @@
-"""A portfolio at work on one instance: features, choice or schedule, supervised runs, and the answer of the first that has one."""
+"""A portfolio at work on one instance: features, choice or schedule, supervised runs, and the first answer."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from capra.errors import InputError, TargetError
 from capra.features import Described, extract, feature_job, read_answer
 from capra.formats.instances import Features
 from capra.formats.options import CNF
+from capra.models.base import Floats
 from capra.portfolio.product import Portfolio, read_portfolio
 from capra.portfolio.schedule import Plan
 from capra.runs import Outcome, RunRequest, Status
@@ -51,7 +52,9 @@ Work = Generator[Job, tuple[Facts, Path], bool]
 """Yields what to run next and is sent what came of it; true if that was an answer."""
 
 
-def run_portfolio(path: str | Path, instance: str | Path, *, seed: int = 1, cutoff: float | None = None, cores: int = 1) -> Ran:
+def run_portfolio(
+    path: str | Path, instance: str | Path, *, seed: int = 1, cutoff: float | None = None, cores: int = 1
+) -> Ran:
     """Solve an instance with the portfolio in a file. ``cutoff`` is for all runs together (the portfolio's own).
 
     With several ``cores`` the first follows the selection, and the others start the members that are best together at
@@ -98,12 +101,12 @@ class Runner:
         clock = _Clock()
         if (yield from self._slots(self.portfolio.before(), clock)):
             return True
-        row = np.full((1, len(self.portfolio.names)), math.nan)
+        row: Floats = np.full((1, len(self.portfolio.names)), math.nan)
         if self.portfolio.needs_features:
             row = yield from self._features(clock)
         return (yield from self._slots(self.portfolio.plan(row), clock))
 
-    def _features(self, clock: _Clock) -> Generator[Job, tuple[Facts, Path], np.ndarray[tuple[int, ...], np.dtype[np.float64]]]:
+    def _features(self, clock: _Clock) -> Generator[Job, tuple[Facts, Path], Floats]:
         """In the portfolio's order, (1, f); NaN where they could not be computed: that is no reason to give up."""
         began = time.process_time()
         found = Described({}, 0.0)

@@ -64,7 +64,9 @@ class Evaluated:
         }
 
 
-def evaluate_folder(run: str | Path, *, seeds: int = 1, workers: int = 1, watch: Callable[[Tuning], None] = lambda _: None) -> Evaluated:
+def evaluate_folder(
+    run: str | Path, *, seeds: int = 1, workers: int = 1, watch: Callable[[Tuning], None] = lambda _: None
+) -> Evaluated:
     """The portfolio of a folder that ``build`` has filled, on its scenario's test instances; runs are kept there."""
     folder = Path(run)
     if not (folder / PRODUCT).is_file() or not (folder / STORE).is_file():
@@ -90,9 +92,7 @@ def evaluate(
     names = [instance.name for instance in scenario.test_instances]
     if not names:
         raise InputError("the scenario has no test instances", hint="set test_instances or split")
-    history = measured(
-        scenario, portfolio.members, names, seeds, workers=workers, engine=engine, out=out, watch=watch
-    )
+    history = measured(scenario, portfolio.members, names, seeds, workers=workers, engine=engine, out=out, watch=watch)
     cells = Cells(scenario.cutoff)
     for run in history:
         cells.add(run)
@@ -107,11 +107,13 @@ def evaluate(
 def _evaluated(portfolio: Portfolio, records: Records, instances: int) -> Evaluated:
     costs, virtual = portfolio_costs(portfolio, records), virtual_best(records)
     single = records.costs[:, _single(portfolio, records)]
-    scores = [score(part, single, virtual, np.random.default_rng(_INTERVALS)) for part in (single, virtual, costs)]
+    one, best, ours = (score(part, single, virtual, np.random.default_rng(_INTERVALS)) for part in (single, virtual, costs))
     return Evaluated(
         instances,
         len(records) // instances,
-        *scores,
+        one,
+        best,
+        ours,
         int((costs <= records.cutoff).sum()),
         float(records.feature_cost.mean()) if portfolio.needs_features else 0.0,
         records.costs.mean(axis=0).tolist(),

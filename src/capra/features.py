@@ -7,7 +7,6 @@ import csv
 import io
 import json
 import math
-import sys
 import time
 from collections.abc import Callable
 from importlib import import_module
@@ -58,8 +57,7 @@ def _extractor() -> Callable[[Path], Any]:
 def feature_job(scenario: Scenario, path: str) -> Job:
     """The command that computes the features of one instance."""
     first, *rest = scenario.features.command
-    program = sys.executable if first == "python" else find_program(first, scenario)
-    argv = [program, *(word.replace("{instance}", path) for word in rest)]
+    argv = [find_program(first, scenario), *(word.replace("{instance}", path) for word in rest)]
     return Job(argv, LIMITS, environment=clean_environment(scenario.environment), working=scenario.directory)
 
 
@@ -106,8 +104,8 @@ def described(scenario: Scenario, folder: Path | None) -> tuple[Scenario, dict[s
     rows = {name: dict(zip(names, row, strict=True)) for name, row in known.items() if name in costs}
     for instance in (*scenario.instances, *scenario.test_instances):
         if instance.name not in rows:
-            found = extract(scenario, scenario.path_of(instance.name))
-            rows[instance.name], costs[instance.name] = found.values, (found.cost,)
+            values, cost = extract(scenario, scenario.path_of(instance.name))
+            rows[instance.name], costs[instance.name] = values, (cost,)
             _keep(folder, rows, costs)
     table, found = read_features(folder / TABLE), copy.copy(scenario)
     object.__setattr__(found, "features", Features(table.names, table.rows, scenario.features.command))

@@ -58,9 +58,7 @@ def build(
     loaded = Scenario.load(scenario)
     options: dict[str, Any] = {"seed": seed, "workers": workers, "repeat": repeat, "inner": strategy}
     options |= dict(setting(text) for text in settings or [])
-    built = watched(
-        lambda watch: run_building(loaded, builder, out=out, watch=watch, **options), out, as_json, summary_of
-    )
+    built = watched(lambda watch: run_building(loaded, builder, out=out, watch=watch, **options), out, as_json, summary_of)
     _print_built(built, as_json)
 
 
@@ -68,9 +66,7 @@ def resume_portfolio(run: Path, budget: dict[str, Any] | None, *, takeover: bool
     """What ``capra resume`` does with a portfolio's folder."""
     from capra.build import resume_building, summary_of
 
-    built = watched(
-        lambda watch: resume_building(run, watch, budget=budget, takeover=takeover), run, as_json, summary_of
-    )
+    built = watched(lambda watch: resume_building(run, watch, budget=budget, takeover=takeover), run, as_json, summary_of)
     _print_built(built, as_json)
 
 
@@ -149,7 +145,9 @@ def evaluate(
     rows = []
     for name in ("single_best", "portfolio", "virtual_best"):
         low, high = document[name]["interval"]
-        rows.append((f"[bold]{name.replace('_', ' ')}[/]", f"PAR10 {document[name]['par10']:.4g}", f"[{low:.4g}, {high:.4g}]"))
+        rows.append(
+            (f"[bold]{name.replace('_', ' ')}[/]", f"PAR10 {document[name]['par10']:.4g}", f"[{low:.4g}, {high:.4g}]")
+        )
     print_rows([(name, cost, escape(interval)) for name, cost, interval in rows])
     if document["closed_gap"] is not None:
         low, high = document["closed_gap_interval"]

@@ -41,7 +41,6 @@ from capra.tune import REPEAT_SHARE, Result, Tuning
 from capra.tune import resume as resume_tuning
 from capra.tune import tune as run_tuning
 
-
 R = TypeVar("R")
 
 
@@ -112,9 +111,7 @@ def resume(
         from capra.cli.portfolios import resume_portfolio  # it takes its time to load
 
         return resume_portfolio(run, more, takeover=takeover, as_json=as_json)
-    result = watched(
-        lambda watch: resume_tuning(run, watch=watch, budget=more, takeover=takeover), run, as_json, summary_of
-    )
+    result = watched(lambda watch: resume_tuning(run, watch=watch, budget=more, takeover=takeover), run, as_json, summary_of)
     _print_result(load_scenario(run), result, as_json)
 
 

@@ -17,6 +17,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
@@ -40,6 +41,8 @@ _SEED, _STEP, _ORDER = 41, 42, 43
 """Streams of random numbers (see Context.rng)."""
 FREE = 10_000
 """After so many free answers in a row a step has nothing left to learn."""
+LEVELS = (0.001, 0.01, 0.1, 1.0)
+"""How long members are compared, in shares of the cutoff, one after another."""
 ENOUGH = 4.0
 """For choosing between members it is enough to know who takes this many times as long as the best."""
 T = TypeVar("T")
@@ -168,10 +171,18 @@ class Builder(ABC):
         requests = [RunRequest(config, *pair, kappa_max) for pair in pairs for config in chosen]
         return Step(what, Listed(self._context(self.context.scenario), requests), until, view or View())
 
-    def comparing(self, until: float = math.inf) -> Step:
-        """A step that runs all members on all instances, as long as it takes to see which is best: selectors need that."""
-        view = Ceilings(lambda pair: ENOUGH * self.cells.best_time(self.members, pair))
-        return self.measuring("comparing the members", self.members, self.pairs(), until, view)
+    def comparing(self) -> Program:
+        """Steps that run all members on all instances, as long as it takes to see which is best: selectors need that.
+
+        Short runs of everybody come before long ones of anybody: where one member is quick the others need no long runs.
+        """
+        for level in LEVELS:
+            most = level * self.context.scenario.cutoff
+            view = Ceilings(partial(self._enough, most))
+            yield self.measuring(f"comparing the members, {most:g} at most", self.members, self.pairs(), math.inf, view)
+
+    def _enough(self, most: float, pair: Pair) -> float:
+        return min(most, ENOUGH * self.cells.best_time(self.members, pair))
 
     def join(self, *configs: Configuration | None) -> None:
         """New members."""
@@ -189,7 +200,9 @@ class Builder(ABC):
     def costs(self, configs: Sequence[Configuration], pairs: Sequence[Pair]) -> Floats:
         """Costs of complete runs, (k, n); NaN where there is none."""
         records = [self.history.record(config).costs for config in configs]
-        return np.array([[costs.get(pair, math.nan) for pair in pairs] for costs in records]).reshape(len(configs), len(pairs))
+        return np.array([[costs.get(pair, math.nan) for pair in pairs] for costs in records]).reshape(
+            len(configs), len(pairs)
+        )
 
     def decided(self, key: str, compute: Callable[[], T]) -> T:
         """What ``compute`` says (JSON); a replay is told what it said then."""
@@ -221,7 +234,7 @@ class Builder(ABC):
             object.__setattr__(scenario, name, value)  # a copy of our own, which nobody has seen
         return scenario
 
-    def _context(self, scenario: Scenario, earlier: Earlier = Earlier()) -> Context:
+    def _context(self, scenario: Scenario, earlier: Earlier | None = None) -> Context:
         """For the strategy of a step: its decisions are kept apart from those of others."""
         number, outer = self.number, self.context
         return Context(
@@ -231,7 +244,7 @@ class Builder(ABC):
             lambda kind, key, data: outer.record(f"{number} {kind}", key, data),
             outer.clock,
             dict(self.options),
-            earlier,
+            earlier or Earlier(),
         )
 
     # --- the protocol ---
@@ -359,8 +372,8 @@ class Builder(ABC):
                 return
 
     def _answer_again(self, step: Step, data: dict[str, Any]) -> None:
-        name, *pair, cutoff = data["cell"]
-        real = RunRequest(self.cells.named(name), *pair, cutoff)
+        name, instance, seed, cutoff = data["cell"]
+        real = RunRequest(self.cells.named(name), instance, seed, cutoff)
         if (known := self.cells.answer(real)) is None:
             raise StoreError("a free answer does not follow from the runs", hint="was the store edited?")
         self._free += 1

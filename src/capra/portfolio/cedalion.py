@@ -109,12 +109,14 @@ class Cedalion(Builder):
             config, slot = step.view.config(best), float(best[SLOT])
             longest = self._used(lane).get(config, 0.0) + slot
             what = f"slot {number + 1}, validation"
-            yield self.measuring(what, [config], pairs, share * (number + 1), Ceilings(lambda _, most=longest: most))
+            yield self.measuring(
+                what, [config], pairs, share * (number + 1), Ceilings(dict.fromkeys(pairs, longest).__getitem__)
+            )
             self.join(config)
             lane.append((self.members.index(config), slot))
             if len(self._unsolved()) == len(pairs):
                 break
-        yield self.comparing()
+        yield from self.comparing()
 
     @property
     def kappa_max(self) -> float:

@@ -72,8 +72,8 @@ def _records(builder: Builder, members: tuple[Configuration, ...], costs: Mappin
 def imputed(records: Records) -> Records:
     """Runs that were stopped as a censored forest of their configuration expects them to have gone on.
 
-    Members are compared only until it is clear who is best (``Builder.comparing``). To count all that was stopped as unsolved
-    would make every choice but the best look equally bad, and no selection look worth while.
+    Members are compared only until it is clear who is best (``Builder.comparing``). To count all that was stopped as
+    unsolved would make every choice but the best look equally bad, and no selection look worth while.
     """
     costs = completed(records)
     solved = records.solved | (records.capped & (costs <= records.cutoff))

@@ -19,7 +19,12 @@ __all__ = ["estimated_costs"]
 
 
 def estimated_costs(
-    scenario: Scenario, history: History, configs: Sequence[Configuration], pairs: Sequence[Pair], features: Floats, seed: int
+    scenario: Scenario,
+    history: History,
+    configs: Sequence[Configuration],
+    pairs: Sequence[Pair],
+    features: Floats,
+    seed: int,
 ) -> Floats:
     """Costs, (configurations, pairs); ``features`` are those of the scenario's instances, (m, f), f may be 0.
 

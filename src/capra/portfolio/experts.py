@@ -36,7 +36,7 @@ class Experts(Builder):
             step = self.tuning(f"tuning for {name}", instances, until, first=self.members)
             yield step
             self.join(step.found)
-        yield self.comparing()
+        yield from self.comparing()
 
 
 def given_groups(scenario: Scenario, column: int) -> Mapping[str, list[str]]:

@@ -11,6 +11,7 @@ from capra.portfolio.builder import Builder, Program
 from capra.portfolio.estimates import estimated_costs
 from capra.portfolio.experts import COMPARING
 from capra.portfolio.greedy import greedy_portfolio
+from capra.portfolio.records import Indices
 from capra.runs import Configuration
 from capra.strategies import Context
 from capra.strategies.base import checked
@@ -55,18 +56,18 @@ class Grouping(Builder):
                 found[group] = step.found or found[group]
             self.set_members(list(dict.fromkeys(found)))
             if phase < self.phases:
-                moved = self.decided("groups", lambda: regrouped(self._costs(found), label, self.k).tolist())
-                label = np.array(moved)
+                label = self._moved(found, label)
         self.set_members(self._final())
-        yield self.comparing()
+        yield from self.comparing()
+
+    def _moved(self, found: list[Configuration], label: Indices) -> Indices:
+        return np.array(self.decided("groups", lambda: regrouped(self._costs(found), label, self.k).tolist()))
 
     def _costs(self, configs: list[Configuration]) -> Floats:
         """(configurations, instances): means over the seeds."""
         pairs = [(name, seed) for name in self.instances for seed in self.seeds]
         seed = int(self.context.rng(_FOREST, self.number).integers(2**31))
-        costs = estimated_costs(
-            self.context.scenario, self.history, configs, pairs, self.features(self.instances), seed
-        )
+        costs = estimated_costs(self.context.scenario, self.history, configs, pairs, self.features(self.instances), seed)
         return np.asarray(costs.reshape(len(configs), len(self.instances), len(self.seeds)).mean(axis=2))
 
     def _final(self) -> list[Configuration]:
@@ -81,7 +82,7 @@ class Grouping(Builder):
         return [Configuration(values) for values in self.decided("final", chosen)] or self.members
 
 
-def regrouped(costs: Floats, label: np.ndarray[Any, Any], k: int) -> np.ndarray[Any, Any]:
+def regrouped(costs: Floats, label: Indices, k: int) -> Indices:
     """The group of each instance after badly served ones have moved, those that lose most first.
 
     ``costs`` is (groups, instances): what each group's configuration costs on each instance.
@@ -89,8 +90,11 @@ def regrouped(costs: Floats, label: np.ndarray[Any, Any], k: int) -> np.ndarray[
     label, n = label.copy(), len(label)
     smallest, largest = int(SIZES[0] * n / k), int(np.ceil(SIZES[1] * n / k))
     own, best = costs[label, np.arange(n)], costs.min(axis=0)
-    for i in np.argsort(best - own, kind="stable"):
-        target, sizes = int(np.argmin(costs[:, i])), np.bincount(label, minlength=k)
-        if own[i] >= BADLY * best[i] and sizes[label[i]] > smallest and sizes[target] < largest:
-            label[i] = target
-    return label
+    badly = [int(i) for i in np.argsort(best - own, kind="stable") if own[i] >= BADLY * best[i]]
+    while True:
+        sizes = np.bincount(label, minlength=k)
+        target = {i: int(np.argmin(costs[:, i])) for i in badly}
+        able = [i for i in badly if sizes[label[i]] > smallest and sizes[target[i]] < largest and label[i] != target[i]]
+        if not able:
+            return label
+        label[able[0]] = target[able[0]]

@@ -61,7 +61,7 @@ class Hydra(Builder):
             if not chosen:
                 break
             self.join(*chosen)
-        yield self.comparing()
+        yield from self.comparing()
 
     def _ceilings(self) -> dict[Pair, float]:
         """The portfolio's time on every pair; infinite where it has none."""
@@ -73,16 +73,21 @@ class Hydra(Builder):
         return [pair for pair in self.pairs() if pair in known] or self.pairs()
 
     def _by_gain(self, found: list[Configuration], candidates: list[Configuration]) -> list[Configuration]:
-        """The k candidates with the greatest marginal gain, as long as it is surely there; compared where all were run."""
+        """The k candidates with the greatest marginal gain, compared where all were run; none whose gain may be chance.
+
+        Chance is no objection while the validation has not reached all instances: few of them cannot make anything sure.
+        """
         compared = ~np.isnan(self.metric(found, self._ground())).any(axis=0)
         if not found or not compared.any():
             return found[: self.k] if not self.members else []
         now = self.portfolio_costs(self._ground())[compared]
         costs = self.metric(candidates, self._ground())[:, compared]
         costs = np.where(np.isnan(costs), now, costs)  # where one was not run it adds nothing that is known
+        whole = compared.sum() == len(self.pairs())
         chosen: list[Configuration] = []
         for best in greedy_portfolio(np.minimum(costs, now), self.k, float(now.max()))[0]:
-            if self.members and not is_sure(now - np.minimum(costs[best], now), self.context.rng(_BOOTSTRAP, self.number)):
+            gains = now - np.minimum(costs[best], now)
+            if self.members and whole and not is_sure(gains, self.context.rng(_BOOTSTRAP, self.number)):
                 break
             chosen.append(candidates[best])
             now = np.minimum(now, costs[best])

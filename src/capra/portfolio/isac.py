@@ -46,7 +46,7 @@ class Isac(Builder):
             step = self.tuning(f"tuning for {what}", names, until, first=self.members)
             yield step
             self.join(step.found)
-        yield self.comparing()
+        yield from self.comparing()
 
     def _clusters(self) -> list[list[str]]:
         """Names of the instances of each cluster; none where all are one cluster, which is tuned for anyway."""

@@ -23,8 +23,8 @@ MOST_TRIED = 200_000
 def finish_times(times: Floats, lanes: Lanes, *, resumed: bool = False) -> Floats:
     """When each instance is solved, (n,), infinite if never. ``times`` are (n, k), infinite where unsolved.
 
-    A second slot of a configuration starts from the beginning; with ``resumed`` it goes on where the last one in its lane was
-    stopped.
+    A second slot of a configuration starts from the beginning; with ``resumed`` it goes on where the last one in its
+    lane was stopped.
     """
     found = np.full(len(times), math.inf)
     for lane in lanes:
