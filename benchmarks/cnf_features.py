@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.machine import machine, write_results
 from capra import _cnf
 from capra.demo.quasigroup import quasigroup_cnf, with_holes
-from capra.portfolio import cnf
+from capra.formats import cnf
 from capra.targets.verify import read_cnf
 
 

@@ -7,13 +7,11 @@ import csv
 import io
 import json
 import math
-import time
-from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from capra.errors import InputError, TargetError
+from capra.errors import FormatError, InputError, TargetError
+from capra.formats import cnf
 from capra.formats.instances import Features, read_features
 from capra.formats.options import CNF
 from capra.scenario import Scenario
@@ -36,22 +34,13 @@ class Described(NamedTuple):
 
 def extract(scenario: Scenario, path: str) -> Described:
     """Compute the features of the instance in a file. TargetError if that fails."""
-    command = scenario.features.command
-    if command == (CNF,):
-        began = time.process_time()
-        return Described(_numbers(_extractor()(Path(path)), path), time.process_time() - began)
-    return read_answer(run(feature_job(scenario, path)), path)
-
-
-def _extractor() -> Callable[[Path], Any]:
-    """Our own, for formulas: the one place that names it."""
+    if scenario.features.command != (CNF,):
+        return read_answer(run(feature_job(scenario, path)), path)
     try:
-        found: Callable[[Path], Any] = import_module("capra.portfolio.cnf").features
-    except ImportError:
-        raise TargetError(
-            "this Capra has no extractor for formulas", hint='give a command: features = ["…", "{instance}"]'
-        ) from None
-    return found
+        found = cnf.extract(path)
+    except FormatError as error:
+        raise TargetError(f"no features of {path}: {error}") from None
+    return Described(dict(zip(cnf.NAMES, found.values, strict=True)), found.seconds)
 
 
 def feature_job(scenario: Scenario, path: str) -> Job:

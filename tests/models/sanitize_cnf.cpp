@@ -3,7 +3,7 @@
 #include <cstring>
 #include <random>
 
-#include "../../src/capra/portfolio/native/probes.hpp"
+#include "../../src/capra/formats/native/probes.hpp"
 
 using namespace capra::cnf;
 

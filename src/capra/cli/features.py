@@ -19,7 +19,7 @@ from capra.errors import InputError
 from capra.formats.instances import find_instances
 
 if TYPE_CHECKING:
-    from capra.portfolio.cnf import Extracted
+    from capra.formats.cnf import Extracted
 
 
 @app.command()
@@ -37,7 +37,7 @@ def features(
 
     Instances have the names of their files as given here: give them as the scenario does.
     """
-    from capra.portfolio import cnf
+    from capra.formats import cnf
 
     if out is not None and out.exists() and not force:
         raise InputError(f"{out} is already there", hint="--force overwrites it")

@@ -62,10 +62,6 @@ def _printable(value: str) -> str:
     return value
 
 
-CNF = "cnf"
-"""Features by our own extractor for formulas."""
-
-
 def names(value: Any, context: Context) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise InputError(f"expected a list of text, not {shown(value)}")
@@ -201,7 +197,7 @@ def features(value: Any, context: Context) -> Features:
 
 def _cnf_features(context: Context) -> Features:
     """A table that is computed from the instances' files when somebody needs it."""
-    from capra.portfolio import cnf  # few scenarios need it
+    from capra.formats import cnf  # few scenarios need it
 
     found = [instance.name for key in ("instances", "test_instances") for instance in context.known[key]]
     if not found:

@@ -1,6 +1,6 @@
 """Features of CNF formulas, built in: what SAT users need for models and selectors. ``docs/features.md`` lists them.
 
-The work is done by a kernel (``portfolio/native``) in time linear in the file's size, plus probes whose steps are counted.
+The work is done by a kernel (``formats/native``) in time linear in the file's size, plus probes whose steps are counted.
 No clock decides anything: the same formula has the same features on every machine, however busy.
 """
 

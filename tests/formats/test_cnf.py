@@ -21,7 +21,7 @@ from capra.cli import app
 from capra.demo.quasigroup import quasigroup_cnf, with_holes
 from capra.errors import FormatError, InputError, ScenarioError
 from capra.formats.instances import read_features
-from capra.portfolio import cnf
+from capra.formats import cnf
 from capra.strategies.base import Context
 from capra.strategies.smac import make_suggester
 from capra.targets.verify import read_cnf
