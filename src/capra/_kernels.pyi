@@ -6,6 +6,20 @@ from numpy.typing import NDArray
 def hash_rows(x: NDArray[np.float64]) -> NDArray[np.uint64]:
     """One 64-bit hash per row of a float64 matrix; NaN equals NaN."""
 
+Literal = tuple[int, float, float, list[int]]
+"""column, low, high, categories: low < x ≤ high for numbers, one of the categories otherwise."""
+
+class Domain:
+    """All configurations, equally likely.
+
+    ``categories[j]``: 0 = a number. ``atoms[j]``: the codes that a number can have; none = all of [0, 1].
+    ``conditions[j]``: the column is active where all literals of one of these lists hold; none = always.
+    """
+
+    def __init__(
+        self, *, categories: list[int], atoms: list[list[float]], conditions: list[list[list[Literal]]]
+    ) -> None: ...
+
 class Forest:
     """Regression trees on bootstrap samples that stay while targets change.
 
@@ -41,6 +55,16 @@ class Forest:
         """Means and variances of the targets in those leaves, (trees, n) each."""
     def predict_marginal(self, configurations: NDArray[np.float64], instances: NDArray[np.float64]) -> NDArray[np.float64]:
         """log10 of the mean over instances of 10^target, inside each tree, (trees, n)."""
+    def variances(self, domain: Domain, instances: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Variance of each tree's mean over instances, (trees,), and of each column's effect on it, (trees, d)."""
+    def interactions(
+        self, domain: Domain, instances: NDArray[np.float64], pairs: list[tuple[int, int]]
+    ) -> NDArray[np.float64]:
+        """Variance of what pairs of columns do together beyond what each does alone, (trees, pairs)."""
+    def curve(
+        self, domain: Domain, instances: NDArray[np.float64], column: int, x: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Mean over all that is left open, given that a column is active and has the value x, (trees, n)."""
 
 class Head(Enum):
     """Distribution of log time that a network's outputs describe."""

@@ -21,6 +21,7 @@ from capra.strategies import BUILDERS
 from capra.targets import SurrogateTarget
 from capra.targets.dialects import Call, make_dialect
 from capra.tune import Result, Tuning
+from capra.validate import STORE as VALIDATION
 from capra.validate import Validated, validate
 from capra.warmstart import KEPT
 
@@ -28,7 +29,11 @@ __all__ = [
     "command_of",
     "configuration_of",
     "is_portfolio",
+    "load_history",
+    "load_result",
     "load_scenario",
+    "load_settings",
+    "load_validation",
     "open_run",
     "status_of",
     "summary_of",
@@ -70,6 +75,43 @@ def load_history(run: Path, scenario: Scenario) -> tuple[History, list[Milestone
         for told in store.runs():
             history.add(told)
         return history, milestones(store)
+
+
+def load_settings(run: Path) -> dict[str, Any]:
+    """How a tuning was started: strategy, seed, workers, options."""
+    with open_run(run) as store:
+        return dict(store.meta["settings"])
+
+
+def load_validation(run: Path, scenario: Scenario) -> History | None:
+    """The runs on test instances that validation has made so far; None if it was never begun."""
+    path = (run.parent if run.is_file() else run) / VALIDATION
+    if not path.is_file():
+        return None
+    history = History(scenario.objective, scenario.cutoff)
+    with Store.read(path) as store:
+        for told in store.runs():
+            history.add(told)
+    return history
+
+
+def load_result(run: str | Path, scenario: Scenario | None = None) -> Result:
+    """What a tuning has found so far, finished or not. ``scenario`` as in ``resume``."""
+    place = Path(run)
+    with open_run(place) as store:
+        scenario, path, spent = stored_scenario(store, scenario), store.path, store.notes.get("spent", {})
+    history, trajectory = load_history(place, scenario)
+    incumbent = trajectory[-1].config if trajectory else scenario.default
+    return Result(
+        incumbent=dict(incumbent),
+        cost=history.record(incumbent).at_least(scenario.objective),
+        default_cost=history.record(scenario.default).at_least(scenario.objective),
+        history=history,
+        store=path,
+        trajectory=trajectory,
+        spent=history.spent + (spent.get("own", 0.0) if scenario.unit in ("cpu", "wall") else 0.0),
+        scenario=scenario,
+    )
 
 
 def command_of(scenario: Scenario, config: Mapping[str, Value]) -> str:

@@ -34,6 +34,7 @@ from capra.folder import (
 )
 from capra.keeper import Keeper
 from capra.repeats import REPEAT, Repeats
+from capra.report.views import Views
 from capra.runs import History, Outcome, Run, RunRequest, Status, Value
 from capra.runs.bulk import bulk
 from capra.scenario import Budget, Scenario
@@ -60,8 +61,8 @@ REPEAT_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """What tuning found."""
+class Result(Views):
+    """What tuning found. ``plot_…()`` gives matplotlib figures of it, ``to_frame()`` pandas frames."""
 
     incumbent: dict[str, Value]
     """The active parameters of the best configuration."""
@@ -74,6 +75,7 @@ class Result:
     spent: float
     certificate: Certificate | None = None
     """What is promised of it, by strategies with guarantees."""
+    scenario: Scenario | None = None
 
 
 class Tuning:
@@ -244,7 +246,8 @@ class Tuning:
 
     def _go_on(self) -> str:
         path = self.store.path or Path()
-        return f"capra {'resume' if path.name == STORE else 'validate'} {shlex.quote(str(path.parent))}"
+        command = "resume" if path.name == STORE else "ablation" if path.name.startswith("ablation") else "validate"
+        return f"capra {command} {shlex.quote(str(path.parent))}"
 
     def _note_incumbent(self) -> None:
         incumbent = self.strategy.incumbent
@@ -284,6 +287,7 @@ class Tuning:
             store=self.store.path,
             trajectory=self.trajectory,
             spent=self.meter.spent(self.history),
+            scenario=self.scenario,
         )
 
 

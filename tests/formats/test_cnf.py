@@ -25,7 +25,7 @@ from capra.formats import cnf
 from capra.strategies.base import Context
 from capra.strategies.smac import make_suggester
 from capra.targets.verify import read_cnf
-from tests.portfolio import reference_cnf
+from tests.formats import reference_cnf
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -3,7 +3,7 @@
 Exit codes: 0 done, 2 bad input, 3 the target cannot be run or does not behave, 130 interrupted.
 """
 
-from capra.cli import bench, features, portfolios, reports, scenarios, tunings  # each adds its commands
+from capra.cli import analyses, bench, features, portfolios, reports, scenarios, tunings  # each adds its commands
 from capra.cli.app import app, main
 
-__all__ = ["app", "bench", "features", "main", "portfolios", "reports", "scenarios", "tunings"]
+__all__ = ["analyses", "app", "bench", "features", "main", "portfolios", "reports", "scenarios", "tunings"]

@@ -15,13 +15,13 @@ from rich.markup import escape
 
 from capra.cli.app import AsJson, RunFolder, ScenarioPath, Workers, app
 from capra.cli.output import print_document, print_json, say
+from capra.dashboards import export_run
 from capra.errors import InputError
 from capra.intake import import_folder, kind_of
 from capra.overview import (
     command_of,
     is_portfolio,
     load_scenario,
-    open_run,
     status_of,
     summary_of,
     surrogate_of,
@@ -34,7 +34,6 @@ from capra.report.curve import overtuning_curve
 from capra.report.rows import status_rows
 from capra.report.words import count, standing
 from capra.runs import Configuration
-from capra.runs.exchange import export_store
 from capra.scenario import Scenario
 from capra.strategies import BUILDERS, STRATEGIES
 from capra.tune import REPEAT_SHARE, Result, Tuning
@@ -177,8 +176,13 @@ def status(run: RunFolder, as_json: AsJson = False) -> None:
 @app.command()
 def export(
     run: RunFolder,
-    out: Annotated[Path, typer.Argument(help="The file (for aslib: the folder) to write.")],
-    to: Annotated[str, typer.Option(help="jsonl, csv, smac (runhistory.json), trajectory (AClib2) or aslib.")] = "jsonl",
+    out: Annotated[Path, typer.Argument(help="The file (for aslib and deepcave: the folder) to write.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            help="jsonl, csv, smac (runhistory.json), trajectory (AClib2), aslib, deepcave (a folder) or optuna (SQLite)."
+        ),
+    ] = "jsonl",
     surrogate: Annotated[
         bool, typer.Option("--surrogate", help="Write a model of the target instead: capra.targets.SurrogateTarget.load.")
     ] = False,
@@ -188,8 +192,7 @@ def export(
     if surrogate:
         surrogate_of(run).save(out)
     else:
-        with open_run(run) as store:
-            export_store(store, out, to)
+        export_run(run, out, to)
     if as_json:
         print_json({"written": str(out)})
     else:

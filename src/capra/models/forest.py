@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from capra._kernels import Forest
+from capra._kernels import Domain, Forest
 from capra.errors import ModelError
 from capra.models.base import Floats, Mask, Types, checked_data, checked_inputs
 from capra.models.imputation import Belief, Indices, conditional_means, conditional_quantiles, impute
@@ -164,13 +165,34 @@ class CensoredForest:
         return forest.predict(checked_inputs(X, self._types))
 
     def predict_marginal(self, X: ArrayLike, instances: ArrayLike) -> tuple[Floats, Floats]:
-        forest = self._fitted()
+        return self._belief(self.marginal_trees(X, instances))
+
+    def marginal_trees(self, X: ArrayLike, instances: ArrayLike) -> Floats:
+        """What each tree says of log10 of the mean cost over instances, (n_trees, n)."""
+        forest, features = self._fitted(), self._features(instances)
+        configurations = checked_inputs(X, self._types[: len(self._types) - features.shape[1]])
+        return forest.predict_marginal(configurations, features)
+
+    def variances(self, domain: Domain, instances: ArrayLike) -> tuple[Floats, Floats]:
+        """Functional analysis of variance of each tree's mean over instances, configurations drawn from ``domain``.
+
+        The variance, (n_trees,), and that of each parameter's effect, (n_trees, d).
+        """
+        return self._fitted().variances(domain, self._features(instances))
+
+    def interactions(self, domain: Domain, instances: ArrayLike, pairs: Sequence[tuple[int, int]]) -> Floats:
+        """Variance of what pairs of columns do together beyond what each does alone, (n_trees, pairs)."""
+        return self._fitted().interactions(domain, self._features(instances), list(pairs))
+
+    def curve(self, domain: Domain, instances: ArrayLike, column: int, codes: ArrayLike) -> Floats:
+        """Mean over configurations and instances, given that a column is active and has each of ``codes``, (n_trees, n)."""
+        return self._fitted().curve(domain, self._features(instances), column, np.ascontiguousarray(codes, dtype=np.float64))
+
+    def _features(self, instances: ArrayLike) -> Floats:
         features = np.asarray(instances, dtype=np.float64)
         if features.ndim != 2 or len(features) == 0 or features.shape[1] > len(self._types):
             raise ModelError(f"instances must have shape (m, f) with at least one row, not {features.shape}")
-        width = len(self._types) - features.shape[1]
-        configurations = checked_inputs(X, self._types[:width])
-        return self._belief(forest.predict_marginal(configurations, checked_inputs(features, self._types[width:])))
+        return checked_inputs(features, self._types[len(self._types) - features.shape[1] :])
 
     def sample(self, X: ArrayLike, rng: np.random.Generator) -> Floats:
         """One tree, drawn at random: a function that is as lucky at one censored point as at the others."""

@@ -21,7 +21,7 @@ from capra.runs.history import Pair
 from capra.search.information import Belief
 from capra.search.observations import Observations
 from capra.search.suggest import Suggester
-from capra.search.surrogates import chosen_model
+from capra.search.surrogates import Maker, chosen_model
 from capra.space.design import initial_design
 from capra.strategies.base import Context, checked
 from capra.strategies.race import Busy, Race
@@ -147,9 +147,12 @@ def _features(context: Context, instances: Sequence[str | None]) -> Floats:
     return reduced_features(np.array([known.rows.get(str(name), gaps) for name in instances], dtype=np.float64))
 
 
-def make_suggester(context: Context, model: str, acquisition: str | None = None, candidates: int = 10_000) -> Suggester:
-    """Who learns from a scenario's runs and suggests what to try; ``model`` is one of ``search.surrogates.MODELS``."""
-    make, used = chosen_model(model, acquisition)
+def make_suggester(
+    context: Context, model: str | Maker, acquisition: str | None = None, candidates: int = 10_000
+) -> Suggester:
+    """Who learns from a scenario's runs and suggests what to try; ``model`` is one of ``search.surrogates.MODELS``, or makes
+    another one."""
+    make, used = chosen_model(model, acquisition) if isinstance(model, str) else (model, acquisition or "log-ei")
     scenario = context.scenario
     instances: list[str | None] = [instance.name for instance in scenario.instances] or [None]
     logarithm = scenario.objective.kind == "runtime"

@@ -82,4 +82,30 @@ void Forest::predict_marginal(const Matrix& configurations, const Matrix& instan
   });
 }
 
+void Forest::variances(const Domain& domain, const Matrix& instances, double* totals, double* effects) const {
+  parallel(trees_.size(), options_.threads, [&](std::size_t, std::size_t b) {
+    const Leaves leaves(trees_[b], domain, instances);
+    totals[b] = leaves.variance();
+    for (std::uint32_t j = 0; j < domain.columns(); ++j) effects[b * domain.columns() + j] = leaves.variance_of(j);
+  });
+}
+
+void Forest::interactions(const Domain& domain, const Matrix& instances,
+                          const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs, double* out) const {
+  parallel(trees_.size(), options_.threads, [&](std::size_t, std::size_t b) {
+    const Leaves leaves(trees_[b], domain, instances);
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      out[b * pairs.size() + i] = leaves.interaction(pairs[i].first, pairs[i].second);
+    }
+  });
+}
+
+void Forest::curve(const Domain& domain, const Matrix& instances, std::uint32_t column, const double* x, std::size_t n,
+                   double* out) const {
+  parallel(trees_.size(), options_.threads, [&](std::size_t, std::size_t b) {
+    const std::vector<double> found = Leaves(trees_[b], domain, instances, column).curve(column, x, n);
+    std::copy(found.begin(), found.end(), out + b * n);
+  });
+}
+
 }  // namespace capra

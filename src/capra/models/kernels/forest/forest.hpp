@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "anova.hpp"
 #include "columns.hpp"
 #include "matrix.hpp"
 #include "split.hpp"
@@ -39,6 +40,18 @@ class Forest {
   // For every configuration log10 of the mean cost over all instances, as each tree sees it: trees × configurations. A row
   // of the data is a configuration followed by an instance.
   void predict_marginal(const Matrix& configurations, const Matrix& instances, double* out) const;
+
+  // Functional analysis of variance of each tree, averaged over instances: its variance (trees), and that of the effect of
+  // each column of the configuration (trees × columns).
+  void variances(const Domain& domain, const Matrix& instances, double* totals, double* effects) const;
+
+  // Variance of what pairs of columns do together beyond what each does alone: trees × pairs.
+  void interactions(const Domain& domain, const Matrix& instances,
+                    const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs, double* out) const;
+
+  // The mean given that a column is active and has the value x, in each tree: trees × n.
+  void curve(const Domain& domain, const Matrix& instances, std::uint32_t column, const double* x, std::size_t n,
+             double* out) const;
 
   const std::vector<Tree>& trees() const { return trees_; }
 
