@@ -15,6 +15,7 @@ import shlex
 import signal
 import socket
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -29,7 +30,7 @@ from capra.targets.judge import lost
 from capra.targets.scratch import sweep
 from capra.targets.supervisor import Facts, Limits, Supervised, delegated_cgroup
 
-__all__ = ["LocalEngine"]
+__all__ = ["ATTEMPTS", "PATIENCE", "LocalEngine", "machine_warnings"]
 
 ATTEMPTS = 3
 """How often a run is started before it is given up as LOST."""
@@ -64,7 +65,13 @@ class LocalEngine:
     """An ``Engine`` over this machine's cores. To be closed, best as a context manager."""
 
     def __init__(
-        self, scenario: Scenario, workers: int = 1, *, pin: bool = True, target: ProcessTarget | None = None
+        self,
+        scenario: Scenario,
+        workers: int = 1,
+        *,
+        pin: bool = True,
+        target: ProcessTarget | None = None,
+        attempts: int = ATTEMPTS,
     ) -> None:
         if workers < 1:
             raise InputError(f"an engine needs at least one worker, not {workers}")
@@ -75,6 +82,7 @@ class LocalEngine:
         """Processes that could not be killed; their workers are not used again."""
         self._slots: dict[Ticket, _Slot] = {}
         self._ready: list[tuple[Ticket, Outcome]] = []
+        self._attempts = attempts
         self._next = 0
         self._host = socket.gethostname()
         self._cgroup = delegated_cgroup()
@@ -190,16 +198,12 @@ class LocalEngine:
 
     def warnings(self) -> list[str]:
         """What a user should know about the measurements so far."""
-        found = []
-        if self.measured >= 5 and self.disturbed > 0.2 * self.measured:
-            share = 100 * self.disturbed / self.measured
-            found.append(
-                f"in {share:.0f} % of the runs CPU and wall time differ by more than {100 * CONTENTION:.0f} %: "
-                "the machine is busy, or the target waits or uses several cores"
-            )
-        if self.sick:
-            found.append(f"{len(self.sick)} processes could not be killed (uninterruptible I/O?): {self.sick[:5]}")
-        return found
+        return machine_warnings(self.measured, self.disturbed, self.sick)
+
+    @property
+    def files(self) -> list[int]:
+        """File descriptors of the runs under way: one that becomes readable is news for ``wait``."""
+        return [slot.supervised.fileno() for slot in self._slots.values()]
 
     def command(self, request: RunRequest) -> str:
         place = "" if self._directory is None else f"cd {shlex.quote(str(self._directory))} && "
@@ -242,7 +246,7 @@ class LocalEngine:
         self._note(facts)
         outcome = self.target.outcome(slot.request, facts, slot.supervised.directory)
         again = outcome.status is Status.LOST and not outcome.aborts
-        if again and slot.attempt < ATTEMPTS and not slot.stopped:
+        if again and slot.attempt < self._attempts and not slot.stopped:
             self._restart(slot, outcome)
         else:
             self._verify(slot, outcome, facts)
@@ -294,6 +298,20 @@ class LocalEngine:
         if facts.wall >= 0.1 and not facts.lost:
             self.measured += 1
             self.disturbed += abs(facts.cpu - facts.wall) > CONTENTION * facts.wall
+
+
+def machine_warnings(measured: int, disturbed: int, sick: Sequence[int]) -> list[str]:
+    """What to say of so many disturbed runs among the measured, and of processes that could not be killed."""
+    found = []
+    if measured >= 5 and disturbed > 0.2 * measured:
+        share = 100 * disturbed / measured
+        found.append(
+            f"in {share:.0f} % of the runs CPU and wall time differ by more than {100 * CONTENTION:.0f} %: "
+            "the machine is busy, or the target waits or uses several cores"
+        )
+    if sick:
+        found.append(f"{len(sick)} processes could not be killed (uninterruptible I/O?): {list(sick[:5])}")
+    return found
 
 
 def _load() -> float | None:

@@ -1,5 +1,7 @@
 """Targets: what is tuned. Programs, Python functions, tables of recorded runs, and models of such."""
 
+from collections.abc import Callable
+
 from capra.scenario import Scenario
 from capra.targets.base import ProcessTarget
 from capra.targets.command import CommandTarget
@@ -10,6 +12,7 @@ from capra.targets.table import Table
 __all__ = ["CommandTarget", "FunctionTarget", "ProcessTarget", "SurrogateTarget", "Table", "make_target"]
 
 
-def make_target(scenario: Scenario) -> ProcessTarget:
-    """The target of a scenario, as a process."""
-    return CommandTarget(scenario) if isinstance(scenario.target, tuple) else FunctionTarget(scenario)
+def make_target(scenario: Scenario, path_of: Callable[[str], str] | None = None) -> ProcessTarget:
+    """The target of a scenario, as a process. ``path_of`` says where an instance lies, if not where the scenario says."""
+    kind = CommandTarget if isinstance(scenario.target, tuple) else FunctionTarget
+    return kind(scenario, path_of or scenario.path_of)

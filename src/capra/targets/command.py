@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
@@ -40,10 +41,11 @@ def _formula(path: str) -> Formula:
 class CommandTarget:
     """Runs the scenario's argument list for a request and says what came of it."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, path_of: Callable[[str], str] | None = None) -> None:
         if not isinstance(scenario.target, tuple):
             raise TargetError(f"{scenario.target!r} is not an argument list")
         self.scenario = scenario
+        self._path_of = path_of or scenario.path_of
         self.dialect = make_dialect(scenario.dialect, scenario.renderer, scenario.output)
         self.judge = Judge(scenario.cutoff, scenario.unit, scenario.objective.kind == "quality")
         self._argv = (find_program(scenario.target[0], scenario), *scenario.target[1:])
@@ -60,7 +62,7 @@ class CommandTarget:
         call = Call(
             target=self._argv,
             config=request.config,
-            instance=None if request.instance is None else self.scenario.path_of(request.instance),
+            instance=None if request.instance is None else self._path_of(request.instance),
             specific=instance.specific if instance else "",
             seed=request.seed,
             cutoff=request.cutoff,
@@ -111,7 +113,7 @@ class CommandTarget:
 
     def _check_model(self, instance: str, facts: Facts) -> Verdict:
         try:
-            return check_model(_formula(self.scenario.path_of(instance)), facts.stdout.text())
+            return check_model(_formula(self._path_of(instance)), facts.stdout.text())
         except InputError as error:  # the formula is malformed, or no longer there
             return Verdict(None, str(error))
 
@@ -122,7 +124,7 @@ class CommandTarget:
         descriptor, output = tempfile.mkstemp(suffix=".txt", prefix="output-", dir=directory)
         with open(descriptor, "wb") as file:
             file.write(facts.stdout.text().encode())
-        instance = None if request.instance is None else self.scenario.path_of(request.instance)
+        instance = None if request.instance is None else self._path_of(request.instance)
         argv = verifier_argv(self.scenario.verifier, instance, output)
         program = find_program(argv[0], self.scenario)
         return Job([program, *argv[1:]], VERIFIER_LIMITS, environment=self._environment, working=self.scenario.directory)

@@ -30,7 +30,7 @@ from capra.targets.judge import Judge
 from capra.targets.supervisor import Facts, Job, Limits, clean_environment
 from capra.targets.verify import Verdict, check_answer, known_answer
 
-__all__ = ["FunctionTarget", "read_value"]
+__all__ = ["FunctionTarget", "read_value", "whereabouts"]
 
 START = 20.0
 """Seconds that starting the interpreter and importing the user's module may take, over and above the cutoff."""
@@ -42,16 +42,17 @@ _KEYS = ("status", "time", "quality", "answer")
 class FunctionTarget:
     """Runs the scenario's Python function for a request and says what came of it."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, path_of: Callable[[str], str] | None = None) -> None:
         if scenario.verifier not in (None, "answers"):
             raise TargetError(
                 "a function prints nothing that a verifier could read",
                 hint="let it check its own answer and raise, or use verifier = 'answers'",
             )
         self.scenario = scenario
+        self._path_of = path_of or scenario.path_of
         self._instances = {i.name: i for i in (*scenario.instances, *scenario.test_instances)}
         self.judge = Judge(scenario.cutoff, scenario.unit, scenario.objective.kind == "quality")
-        self._where = _where(scenario.target)
+        self._where = whereabouts(scenario.target)
         self._environment = {"PYTHONHASHSEED": "0"} | clean_environment(scenario.environment)
         self._start = START
 
@@ -83,7 +84,7 @@ class FunctionTarget:
         return Job(argv, limits, environment=self._environment, files=files)
 
     def _instance(self, request: RunRequest) -> str | None:
-        return None if request.instance is None else self.scenario.path_of(request.instance)
+        return None if request.instance is None else self._path_of(request.instance)
 
     def bounds(self, request: RunRequest, directory: Path) -> Limits | None:
         if self.scenario.unit not in SIGNALS:
@@ -144,11 +145,12 @@ def _later(limits: Limits, cpu: float, wall: float) -> Limits:
     return dataclasses.replace(limits, cpu=None if limits.cpu is None else limits.cpu + cpu, wall=limits.wall_bound + wall)
 
 
-def _where(target: str | Callable[..., Any] | tuple[str, ...]) -> dict[str, Any]:
+def whereabouts(target: str | Callable[..., Any] | tuple[str, ...]) -> dict[str, Any]:
     """How another process finds the function: by its module, or by the script that defines it."""
     if isinstance(target, str):
-        module, _, name = target.partition(":")
-        return {"module": module, "file": None, "name": name}
+        module, _, name = target.rpartition(":")
+        script = module if "/" in module else None
+        return {"module": "__main__" if script else module, "file": script, "name": name}
     if not callable(target) or not hasattr(target, "__qualname__"):
         raise TargetError(f"{target!r} is not a function")
     if "<" in target.__qualname__:
