@@ -21,7 +21,7 @@ LAYERS = {
     "formats": {"errors", "runs", "space", "formats", "scenario", "_cnf"},
     "scenario": {"errors", "runs", "space", "formats"},
     "targets": {"errors", "runs", "space", "formats", "scenario", "models", "_kernels"},
-    "engines": {"errors", "runs", "scenario", "targets"},
+    "engines": {"errors", "runs", "formats", "scenario", "targets"},
     "portfolio": {"errors", "formats", "models", "runs", "scenario", "search", "space", "strategies"},
     "search": {"errors", "runs", "space", "models", "_kernels"},
     "minimize": {"errors", "runs", "space", "search"},

@@ -26,7 +26,9 @@ __all__ = [
     "check_budget",
     "is_begun",
     "keep_budget",
+    "keep_cluster",
     "keep_features",
+    "last_cluster",
     "milestone",
     "milestones",
     "open_store",
@@ -41,6 +43,8 @@ FEATURES = "features.json"
 """Features that were computed, by content; beside the folders of tunings, which share it."""
 BUDGET = "budget"
 """The note that holds a budget which was raised."""
+CLUSTER = "cluster"
+"""The note that says which cluster the tuning ran on last; a resume may name another."""
 
 
 class Milestone(NamedTuple):
@@ -106,6 +110,16 @@ def check_budget(store: Store, scenario: Scenario) -> None:
         said = ", ".join(f"{part} = {value:g}" for part, value in before.items())
         hint = f"to raise it: capra resume {shlex.quote(str((store.path or Path()).parent))} --budget …"
         raise InputError(f"{store.path} was made with another budget ({said})", hint=hint)
+
+
+def keep_cluster(store: Store, client: Any, stage: Any) -> None:
+    """Remember where it runs, as far as that can be said in words: a ``Client`` object has to be given again."""
+    store.note(CLUSTER, {"client": client if isinstance(client, str | int) else None, "stage": stage})
+
+
+def last_cluster(store: Store) -> dict[str, Any]:
+    """Where the tuning ran last, as options of ``tune``."""
+    return dict(store.notes.get(CLUSTER, {}))
 
 
 def _with_budget(scenario: Scenario, budget: Mapping[str, Any]) -> Scenario:

@@ -230,11 +230,14 @@ def validate_run(
     run: Path,
     *,
     seeds: int = 5,
-    workers: int = 1,
     trajectory: bool = False,
     watch: Callable[[Tuning], None] = lambda _: None,
+    **how: Any,
 ) -> list[dict[str, Any]]:
-    """The default and the incumbent (or every incumbent) of a tuning on its test instances, as plain rows."""
+    """The default and the incumbent (or every incumbent) of a tuning on its test instances, as plain rows.
+
+    ``how``: workers, engine and the like, for ``validate``.
+    """
     scenario = load_scenario(run)
     history, found = load_history(run, scenario)
     if not found:
@@ -245,7 +248,7 @@ def validate_run(
     named |= {"incumbent": found[-1].config}
     unique = {config: name for name, config in reversed(named.items())}
     configs = [config for config in dict.fromkeys(named.values())]
-    results = validate(scenario, configs, seeds=seeds, workers=workers, out=run, watch=watch)
+    results = validate(scenario, configs, seeds=seeds, out=run, watch=watch, **how)
     since = {milestone.config: milestone for milestone in reversed(found)}
     return [_row(unique[result.config], result, history, since.get(result.config)) for result in results]
 

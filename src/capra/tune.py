@@ -25,7 +25,9 @@ from capra.folder import (
     check_budget,
     is_begun,
     keep_budget,
+    keep_cluster,
     keep_features,
+    last_cluster,
     milestone,
     milestones,
     open_store,
@@ -44,6 +46,8 @@ from capra.strategies.certificate import Certificate
 __all__ = ["Result", "Tuning", "resume", "tune"]
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from capra.engines import Engine, Ticket
     from capra.runs.store import Durability, Lease, Store
     from capra.warmstart import WarmStart
@@ -309,8 +313,11 @@ def tune(
     strategy: str = "roar",
     *,
     seed: int = 0,
-    workers: int = 1,
+    workers: int | None = None,
     engine: str = "local",
+    client: Client | str | int | None = None,
+    calibrate: bool = False,
+    stage: str | int | None = None,
     out: str | Path | None = None,
     warm_start: str | Path | Sequence[str | Path] = (),
     overhead: str = "count",
@@ -322,6 +329,10 @@ def tune(
 ) -> Result:
     """Tune a scenario and say what was found.
 
+    ``workers`` is the number of runs at a time: 1, or with ``engine="dask"`` as many as the cluster has threads. Then ``client``
+    is a ``distributed.Client``, the address of a scheduler, or a number of worker processes to start on this machine;
+    ``calibrate`` scales times to this machine's speed, and ``stage`` ("2GB") is the space on each worker's own disk for copies
+    of instances.
     ``out`` is a folder for the store; a store that is there already is resumed, if it was made with the same scenario,
     strategy, seed and options. Without it a simulated tuning leaves nothing behind, and a real one writes to ``runs/``.
     ``warm_start`` names earlier tunings of the same space (folders, stores, or files of runs or incumbents): their
@@ -335,7 +346,9 @@ def tune(
     from capra.engines import make_engine  # `import capra` stays quick
     from capra.warmstart import WarmStart
 
-    settings = {"strategy": strategy, "seed": seed, "workers": workers, "engine": engine, "overhead": overhead}
+    workers = 1 if workers is None and engine != "dask" else workers
+    settings: dict[str, Any] = {"strategy": strategy, "seed": seed, "workers": workers, "engine": engine}
+    settings |= {"overhead": overhead} | ({"calibrate": True} if calibrate else {})
     usual = 0.0 if engine == "simulated" else REPEAT_SHARE
     settings |= {"repeat": usual if repeat is None else repeat, "options": options}
     if out is not None or engine != "simulated":
@@ -345,10 +358,12 @@ def tune(
     settings |= {"warm_start": warm.places} if warm.places else {}
     if not is_begun(out):
         warm.read()
-    running = make_engine(scenario, engine, workers)
+    running = make_engine(scenario, engine, workers, client=client, calibrate=calibrate, stage=stage)
     try:
         with open_store(scenario, settings, out, durability=durability, takeover=takeover) as store:
             check_budget(store, scenario)
+            if engine == "dask":
+                keep_cluster(store, client, stage)
             tuning = _put_together(scenario, settings, running, store, warm)
             tuning.replay()
             tuning.run(watch)
@@ -388,9 +403,12 @@ def resume(
     watch: Callable[[Tuning], None] = lambda _: None,
     *,
     budget: Mapping[str, Any] | Budget | None = None,
+    client: Client | str | int | None = None,
     takeover: bool = False,
 ) -> Result:
     """Go on with the tuning in a folder. ``scenario`` is needed only where the stored one holds Python objects.
+
+    A tuning with the engine "dask" goes on at the cluster where it was, or at another that ``client`` names.
 
     ``budget`` raises parts of the budget (``{"cpu": "4h"}``), also of a tuning that has used up what it had. It is for the
     whole tuning, what was spent included, and is kept: the next resume knows it.
@@ -405,9 +423,10 @@ def resume(
         if settings["strategy"] == "import":
             raise InputError(f"{out} holds imported runs, which nobody can go on with", hint="start a tuning of its own")
         scenario = stored_scenario(store, scenario)
+        where = last_cluster(store) | ({} if client is None else {"client": client})
     if budget is not None:
         scenario = raised(scenario, budget)
         with Store.open(path, takeover=takeover) as store:
             keep_budget(store, scenario)
-    how = {"out": out, "watch": watch, "takeover": takeover, **settings.pop("options")}
+    how = {"out": out, "watch": watch, "takeover": takeover, **where, **settings.pop("options")}
     return tune(scenario, **how, **settings)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from capra.strategies.listed import Listed
 from capra.tune import Tuning
 
 if TYPE_CHECKING:
+    from capra.engines import Engine
     from capra.runs.store import Store
 
 __all__ = ["Validated", "measured", "validate"]
@@ -52,20 +53,22 @@ def validate(
     instances: str | Sequence[str] = "test",
     seeds: int = 10,
     *,
-    workers: int = 1,
+    workers: int | None = None,
     engine: str = "local",
     seed: int = 0,
     out: str | Path | None = None,
     watch: Callable[[Tuning], None] = lambda _: None,
+    **where: Any,
 ) -> list[Validated]:
     """Run every configuration on every instance with ``seeds`` fresh seeds (one, if deterministic), at κ_max.
 
     The first configuration is what the others are tested against: give the default first. With ``out`` the runs are kept,
-    and none that is kept is ever made again.
+    and none that is kept is ever made again. ``where``: ``client``, ``calibrate`` and ``stage`` for ``engine="dask"``, as in
+    ``tune``.
     """
     checked, names = [scenario.space.configuration(config) for config in configs], _instances(scenario, instances)
-    history = measured(scenario, checked, names, seeds, workers=workers, engine=engine, seed=seed, out=out, watch=watch)
-    return _summaries(checked, history, names, seed)
+    how: dict[str, Any] = {"workers": workers, "engine": engine, "seed": seed, "out": out, "watch": watch}
+    return _summaries(checked, measured(scenario, checked, names, seeds, **how, **where), names, seed)
 
 
 def measured(
@@ -74,18 +77,25 @@ def measured(
     names: Sequence[str | None],
     seeds: int,
     *,
-    workers: int = 1,
+    workers: int | None = None,
     engine: str = "local",
     seed: int = 0,
     out: str | Path | None = None,
     watch: Callable[[Tuning], None] = lambda _: None,
+    **where: Any,
 ) -> History:
     """The runs behind ``validate``."""
     if not configs:
         raise InputError("there is no configuration to validate")
+    from capra.engines import make_engine  # `import capra` stays quick
+
     requests = _requests(scenario, list(configs), list(names), seeds, seed)
-    with open_store(scenario, {"engine": engine, "validation": True}, out, STORE) as store:
-        return _run(scenario, requests, store, engine, workers, watch)
+    running = make_engine(scenario, engine, workers, **where)
+    try:
+        with open_store(scenario, {"engine": engine, "validation": True}, out, STORE) as store:
+            return _run(scenario, requests, store, running, watch)
+    finally:
+        running.close()
 
 
 def _instances(scenario: Scenario, instances: str | Sequence[str]) -> list[str | None]:
@@ -107,19 +117,13 @@ def _requests(
 
 
 def _run(
-    scenario: Scenario, requests: list[RunRequest], store: Store, engine: str, workers: int, watch: Callable[[Tuning], None]
+    scenario: Scenario, requests: list[RunRequest], store: Store, engine: Engine, watch: Callable[[Tuning], None]
 ) -> History:
-    from capra.engines import make_engine  # `import capra` stays quick
-
-    running = make_engine(scenario, engine, workers)
-    try:
-        strategy = Listed(Context(scenario), requests)
-        tuning = Tuning(scenario, strategy, running, Keeper(store), Meter(Budget(), scenario.unit, overhead="ignore"))
-        tuning.replay()
-        tuning.run(watch)
-        return strategy.history
-    finally:
-        running.close()
+    strategy = Listed(Context(scenario), requests)
+    tuning = Tuning(scenario, strategy, engine, Keeper(store), Meter(Budget(), scenario.unit, overhead="ignore"))
+    tuning.replay()
+    tuning.run(watch)
+    return strategy.history
 
 
 def _summaries(configs: list[Configuration], history: History, names: list[str | None], seed: int) -> list[Validated]:

@@ -13,9 +13,22 @@ from rich.console import Console
 from rich.markup import escape
 
 import capra
-from capra.errors import CapraError
+from capra.errors import CapraError, InputError
 
-__all__ = ["AsJson", "Force", "RunFolder", "ScenarioPath", "Workers", "app", "main"]
+__all__ = [
+    "AllWorkers",
+    "AsJson",
+    "EngineName",
+    "Force",
+    "Local",
+    "RunFolder",
+    "ScenarioPath",
+    "Scheduler",
+    "Workers",
+    "app",
+    "cluster_of",
+    "main",
+]
 
 app = typer.Typer(
     name="capra",
@@ -30,7 +43,20 @@ ScenarioPath = Annotated[Path, typer.Argument(help="scenario.toml, or an AClib/S
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 RunFolder = Annotated[Path, typer.Argument(help="The folder of a tuning, as given to tune --out.", metavar="RUN")]
 Workers = Annotated[int, typer.Option(help="Runs at a time.", min=1)]
+AllWorkers = Annotated[int | None, typer.Option(help="Runs at a time: 1, or all that a cluster can make.", min=1)]
+EngineName = Annotated[str, typer.Option(help="Where runs are made: local (this machine) or dask (a cluster).")]
+Scheduler = Annotated[
+    str | None, typer.Option(help="Engine dask: the address of the cluster's scheduler.", metavar="tcp://HOST:PORT")
+]
+Local = Annotated[int | None, typer.Option(help="Engine dask: so many worker processes on this machine instead.", min=1)]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that are already there.")]
+
+
+def cluster_of(scheduler: str | None, local: int | None) -> str | int | None:
+    """What ``--scheduler`` and ``--local`` say, as ``client`` of ``capra.tune``."""
+    if scheduler is not None and local is not None:
+        raise InputError("--scheduler and --local name two clusters", hint="keep one of them")
+    return local if scheduler is None else scheduler
 
 
 def main() -> None:

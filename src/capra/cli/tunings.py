@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from capra.cli.app import AsJson, RunFolder, ScenarioPath, Workers, app
+from capra.cli.app import AllWorkers, AsJson, EngineName, Local, RunFolder, ScenarioPath, Scheduler, Workers, app, cluster_of
 from capra.cli.output import print_document, print_json, say
 from capra.dashboards import export_run
 from capra.errors import InputError
@@ -57,7 +57,16 @@ def tune(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the tuning's own choices.", min=0)] = 0,
-    workers: Workers = 1,
+    workers: AllWorkers = None,
+    engine: EngineName = "local",
+    scheduler: Scheduler = None,
+    local: Local = None,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Engine dask: scale times to the speed of this machine.")
+    ] = False,
+    stage: Annotated[
+        str | None, typer.Option(help="Engine dask: space on workers' own disks for copies of instances.", metavar="2GB")
+    ] = None,
     slack: Annotated[
         float | None, typer.Option(help="Capping: how much longer than the incumbent a challenger may take.", min=1.0)
     ] = None,
@@ -72,7 +81,8 @@ def tune(
 ) -> None:
     """Find a faster configuration. Ctrl-C stops it and says how to go on."""
     loaded = Scenario.load(scenario)
-    options: dict[str, Any] = {"seed": seed, "workers": workers, "repeat": repeat}
+    options: dict[str, Any] = {"seed": seed, "workers": workers, "repeat": repeat, "engine": engine}
+    options |= {"client": cluster_of(scheduler, local), "calibrate": calibrate, "stage": stage}
     options |= ({} if slack is None else {"slack": slack}) | ({} if capping else {"capping": False})
     options |= {"warm_start": warm_start or []} | dict(setting(text) for text in settings or [])
     if strategy in BUILDERS:
@@ -101,6 +111,8 @@ def resume(
         list[str] | None,
         typer.Option(help="A larger budget for the whole tuning: 4h (target time), wall=1h or runs=5000.", metavar="MORE"),
     ] = None,
+    scheduler: Scheduler = None,
+    local: Local = None,
     takeover: Annotated[bool, typer.Option("--takeover", help="Although another process may still be at it.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -110,7 +122,8 @@ def resume(
         from capra.cli.portfolios import resume_portfolio  # it takes its time to load
 
         return resume_portfolio(run, more, takeover=takeover, as_json=as_json)
-    result = watched(lambda watch: resume_tuning(run, watch=watch, budget=more, takeover=takeover), run, as_json, summary_of)
+    how: dict[str, Any] = {"budget": more, "takeover": takeover, "client": cluster_of(scheduler, local)}
+    result = watched(lambda watch: resume_tuning(run, watch=watch, **how), run, as_json, summary_of)
     _print_result(load_scenario(run), result, as_json)
 
 
@@ -221,12 +234,16 @@ def import_(
 def validate(
     run: RunFolder,
     seeds: Annotated[int, typer.Option(help="Fresh seeds per instance.", min=1)] = 5,
-    workers: Workers = 1,
+    workers: AllWorkers = None,
+    engine: EngineName = "local",
+    scheduler: Scheduler = None,
+    local: Local = None,
     trajectory: Annotated[bool, typer.Option(help="Every incumbent, not only the last: shows overtuning.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run the default and the incumbent on the test instances with fresh seeds, and say whether the gain is real."""
-    rows = _watched_validation(run, seeds, workers, trajectory=trajectory, as_json=as_json)
+    how = {"workers": workers, "engine": engine, "client": cluster_of(scheduler, local)}
+    rows = _watched_validation(run, as_json, seeds=seeds, trajectory=trajectory, **how)
     if as_json:
         print_json({"run": str(run), "configurations": rows})
         return
@@ -247,10 +264,10 @@ def _training(row: dict[str, Any]) -> str:
     return "unknown" if cost is None else f"{cost:.4g} on {count(row['training_pairs'], 'pair')}"
 
 
-def _watched_validation(run: Path, seeds: int, workers: int, *, trajectory: bool, as_json: bool) -> list[dict[str, Any]]:
+def _watched_validation(run: Path, as_json: bool, **how: Any) -> list[dict[str, Any]]:
     with LiveConsole() as console:
         watch = (lambda _: None) if as_json else console.watch
-        return validate_run(run, seeds=seeds, workers=workers, trajectory=trajectory, watch=watch)
+        return validate_run(run, watch=watch, **how)
 
 
 @app.command()
@@ -278,7 +295,7 @@ def demo(
     )
     if not as_json:
         _print_result(loaded, result, as_json)
-    rows = _watched_validation(run, 3, workers, trajectory=False, as_json=as_json)
+    rows = _watched_validation(run, as_json, seeds=3, workers=workers)
     page = write_report(run)["report"]
     if as_json:
         print_json(summary_of(result) | {"validation": rows, "report": page})
