@@ -329,10 +329,10 @@ def tune(
 ) -> Result:
     """Tune a scenario and say what was found.
 
-    ``workers`` is the number of runs at a time: 1, or with ``engine="dask"`` as many as the cluster has threads. Then ``client``
-    is a ``distributed.Client``, the address of a scheduler, or a number of worker processes to start on this machine;
-    ``calibrate`` scales times to this machine's speed, and ``stage`` ("2GB") is the space on each worker's own disk for copies
-    of instances.
+    ``workers`` is the number of runs at a time: 1, or with ``engine="dask"`` as many as the cluster has threads. For that
+    engine ``client`` is a ``distributed.Client``, the address of a scheduler, or a number of worker processes to start on
+    this machine; ``calibrate`` scales times to this machine's speed; ``stage`` ("2GB") is the space on each worker's own
+    disk for copies of instances.
     ``out`` is a folder for the store; a store that is there already is resumed, if it was made with the same scenario,
     strategy, seed and options. Without it a simulated tuning leaves nothing behind, and a real one writes to ``runs/``.
     ``warm_start`` names earlier tunings of the same space (folders, stores, or files of runs or incumbents): their

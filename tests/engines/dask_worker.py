@@ -40,7 +40,9 @@ class Cluster:
     """A scheduler in this process, and workers that can be started, signalled and killed."""
 
     def __init__(self) -> None:
-        self.scheduler = LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address=None, protocol="tcp", processes=True)
+        self.scheduler = LocalCluster(
+            n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0", protocol="tcp", processes=True
+        )
         self.address = str(self.scheduler.scheduler_address)
         self.workers: dict[str, BaseProcess] = {}
 

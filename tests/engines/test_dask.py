@@ -23,6 +23,7 @@ from capra.engines.site import Package
 from capra.engines.speed import loop_seconds
 from capra.errors import InputError, TargetError
 from capra.runs import Outcome, RunRequest, Status
+from capra.scenario import Scenario
 from capra.space import Real, Space
 from tests.engines.conformance import KAPPA, LONG, SHORT, EngineConformance, finish, request
 from tests.engines.dask_worker import Cluster
@@ -110,7 +111,7 @@ def test_a_worker_that_is_killed(cluster: Cluster) -> None:
     cluster.start("a", "b")
     with engine_of(cluster) as engine:
         assert engine.free == 2
-        ticket, first = started(engine, 2.0)
+        ticket, first = started(engine, 0.5)
         cluster.kill(first)
         second = until(lambda: (address_of(engine, ticket) != first) and address_of(engine, ticket))
         cluster.kill(second)
@@ -224,7 +225,8 @@ def test_a_coordinator_that_is_killed_leaves_nothing(shared: Cluster) -> None:
         assert outcome.status is Status.SUCCESS
 
 
-def test_the_scheduler_is_gone(cluster: Cluster) -> None:
+def test_the_scheduler_is_gone(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("capra.engines.link.CONNECT", 5.0)
     cluster.start("a")
     with engine_of(cluster) as engine:
         engine.submit(request(LONG))
@@ -333,8 +335,7 @@ def test_an_empty_cluster_is_waited_for(cluster: Cluster) -> None:
 
 
 def test_functions(shared: Cluster) -> None:
-    scenario = scenario_of(["unused"], target=double)
-    with DaskEngine(scenario, shared.address) as engine:
+    with DaskEngine(Scenario(target=double, space=SPACE, cutoff=KAPPA), shared.address) as engine:
         [outcome] = finish(engine, engine.submit(request(2.0)))
     assert (outcome.status, outcome.reported) == (Status.SUCCESS, 4.0)
 

@@ -89,12 +89,13 @@ class DaskEngine:
         *,
         calibrate: bool = False,
         stage: int | None = None,
-        heartbeat: float = HEARTBEAT,
+        heartbeat: float | None = None,
     ) -> None:
         if workers is not None and workers < 1:
             raise InputError(f"an engine needs at least one worker, not {workers}")
         if calibrate and scenario.unit not in ("cpu", "wall"):
             raise InputError(f"{scenario.unit} are the same on every machine", hint="drop calibrate")
+        heartbeat = heartbeat or HEARTBEAT
         package = Package(
             session=uuid.uuid4().hex,
             scenario=_portable(scenario),
@@ -330,8 +331,8 @@ class DaskEngine:
                 self._hear_alive(news)
             case Done():
                 self._hear_done(news)
-            case Ended(key, reason):
-                self._hear_ended(key, reason)
+            case Ended():
+                self._hear_ended(news)
             case Gone() if not self._closed:
                 hint = "start one, then go on: capra resume RUN --scheduler ADDRESS"
                 raise TargetError("the Dask scheduler is gone", hint=hint)
@@ -355,6 +356,7 @@ class DaskEngine:
         if worker is None or flight is None or flight.worker is not worker:
             self.fenced += not self._closed
             return
+        flight.future = None  # its task ends by itself
         if "refused" in news.answer:
             self._report(flight, self._lost(flight, news.answer["refused"]))
             raise InputError(news.answer["refused"])
@@ -362,11 +364,12 @@ class DaskEngine:
         facts = news.answer["outcome"]
         self._judge(flight, worker, Outcome(**{**facts, "status": Status(facts["status"])}))
 
-    def _hear_ended(self, key: Key, reason: str) -> None:
-        flight = self._flight(key)
-        if flight is not None and flight.worker is not None:
-            flight.worker.taken.discard(key)
-            self._lose(flight, reason)
+    def _hear_ended(self, news: Ended) -> None:
+        worker = self._crew.known(news.address, news.token)
+        if worker is not None and not news.dropped:
+            worker.taken.discard(news.key)
+        if (flight := self._flight(news.key)) is not None:
+            self._lose(flight, news.reason)
 
     def _flight(self, key: Key) -> _Flight | None:
         """The flight, if this is its present attempt."""

@@ -56,15 +56,11 @@ class Link:
             if self._own is not None:
                 self._own.close()
             raise
+        self.address = str(self._client.scheduler.address)
         self._loop = self._client.loop.asyncio_loop
         self._client.subscribe_topic("all", self._cluster_event)
         self._client.subscribe_topic(f"{site.OP}-{package.session}", self._site_event)
         self._beating = self._do(self._beat())
-
-    @property
-    def address(self) -> str:
-        """The scheduler's."""
-        return str(self._client.scheduler.address)
 
     def open_present(self) -> None:
         """Open sites at all workers that are there now, and wait for that."""
@@ -85,7 +81,11 @@ class Link:
             pure=False,
             retries=0,
         )
-        future.add_done_callback(lambda done: self.news.put(Ended(key, _reason(done))))
+
+        def ended(done: Future) -> None:
+            self.news.put(Ended(address, token, key, _reason(done), dropped=done.status == "cancelled"))
+
+        future.add_done_callback(ended)
         return future
 
     def drop(self, futures: Iterable[Future]) -> None:
@@ -141,10 +141,17 @@ class Link:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    @property
+    def _scheduler(self) -> Any:
+        """How to speak to it; OSError if it is gone."""
+        if self._client.scheduler is None:
+            raise ConnectionError("the connection is closed")
+        return self._client.scheduler
+
     async def _say(self, addresses: list[str], **words: Any) -> None:
         message = {"op": site.OP, "session": self.package.session, **words}
         try:
-            answers = await self._client.scheduler.broadcast(msg=message, workers=addresses, on_error="ignore")
+            answers = await self._scheduler.broadcast(msg=message, workers=addresses, on_error="ignore")
         except OSError:
             return
         for address, known in answers.items():
@@ -153,7 +160,7 @@ class Link:
 
     async def _open_all(self) -> None:
         try:
-            identity = await self._client.scheduler.identity(n_workers=-1)
+            identity = await self._scheduler.identity(n_workers=-1)
         except OSError:
             return
         present = {address: facts["nthreads"] for address, facts in identity["workers"].items()}
@@ -211,7 +218,7 @@ def _started(workers: int) -> LocalCluster:
         threads_per_worker=1,
         processes=True,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         silence_logs=logging.CRITICAL,
     )
 

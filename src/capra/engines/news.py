@@ -59,10 +59,14 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A task is over; the answer of its run, if there was one, is earlier in the queue."""
+    """A Dask task is over; the answer of its run, if there was one, is earlier in the queue."""
 
+    address: str
+    token: str
     key: Key
     reason: str
+    dropped: bool
+    """By us: nothing is known of its run."""
 
 
 @dataclass(frozen=True, slots=True)

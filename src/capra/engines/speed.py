@@ -7,6 +7,7 @@ number for a whole machine: good for a mix of CPU generations, no remedy for sol
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 
 from capra.runs import Outcome, RunRequest, Status
@@ -41,7 +42,7 @@ def on_reference(outcome: Outcome, cutoff: float, slowness: float, kappa_max: fl
     """
     if slowness == 1.0:
         return outcome
-    in_force = outcome.cutoff == cutoff * slowness  # not recomputed: x · s / s need not be x
+    in_force = math.isclose(outcome.cutoff, cutoff * slowness, rel_tol=1e-8, abs_tol=1e-8)  # the supervisor rounds
     bound = cutoff if in_force else min(outcome.cutoff / slowness, cutoff)
     if not outcome.censored:
         return dataclasses.replace(outcome, time=min(outcome.time / slowness, bound), cutoff=bound)
