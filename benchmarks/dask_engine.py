@@ -1,0 +1,207 @@
+"""The Dask engine beside the local one and beside plain Dask: ``python -m benchmarks.dask_engine {same,load} [options]``.
+
+``same``: one scenario, seed and budget, tuned with the local engine and on a cluster of separate worker processes. The target
+sleeps, so that it takes its time whatever else the machine does, and its mean time is known exactly: that of the incumbent is
+the quality. Overhead is what the workers' time was not spent on, per run; utilisation is the rest of it.
+
+``load``: many short runs (/bin/true) through the cluster: plain Dask tasks that do nothing, plain Dask tasks that start the
+program with ``subprocess``, and our supervised, leased and fenced runs. The three take turns in batches, each with as many under
+way as there are workers, or (plain, at once) all submitted together.
+
+Finished seeds and batches are kept in benchmarks/results/dask_engine.jsonl and not made again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+from distributed import Client, LocalCluster, as_completed
+
+from benchmarks.machine import RESULTS, machine, write_results
+from capra.engines.dask import DaskEngine
+from capra.runs import Configuration, RunRequest, Status
+from capra.scenario import Scenario
+from capra.space import Categorical, Real, Space
+from capra.tune import Tuning, tune
+
+KEPT = RESULTS / "dask_engine.jsonl"
+INSTANCES = 5
+SLEEP = 'sleep $(awk "BEGIN{print 0.05 + ($1-0.3)^2 + 0.5*($2-0.7)^2 + 0.02*$3}")'
+
+
+def kept() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in KEPT.read_text().splitlines()] if KEPT.exists() else []
+
+
+def keep(row: dict[str, Any]) -> None:
+    with KEPT.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+# --- the same tuning ---
+
+
+def sleeper(runs: int) -> Scenario:
+    return Scenario(
+        target=["sh", "-c", SLEEP, "sh", "{config.x}", "{config.y}", "{instance}"],
+        space=Space([Real("x", 0.0, 1.0, 0.9), Real("y", 0.0, 1.0, 0.1)]),
+        instances=[str(i) for i in range(INSTANCES)],
+        instance_kind="name",
+        unit="wall",
+        cutoff=2.0,
+        deterministic=True,
+        budget={"runs": runs},
+    )
+
+
+def quality(config: dict[str, Any]) -> float:
+    """The true mean time over the instances."""
+    return 0.05 + (config["x"] - 0.3) ** 2 + 0.5 * (config["y"] - 0.7) ** 2 + 0.02 * (INSTANCES - 1) / 2
+
+
+def same(seed: int, runs: int, workers: int) -> dict[str, Any]:
+    row: dict[str, Any] = {"what": "same", "seed": seed, "runs": runs, "workers": workers}
+    for engine in ("local", "dask"):
+        how: dict[str, Any] = {"workers": workers} if engine == "local" else {"client": workers}
+        clock: list[float] = []
+
+        def watch(tuning: Tuning, clock: list[float] = clock) -> None:
+            clock.append(tuning.engine.clock)
+
+        with tempfile.TemporaryDirectory() as folder:
+            result = tune(
+                sleeper(runs),
+                "roar",
+                seed=seed,
+                engine=engine,
+                out=folder,
+                watch=watch,
+                repeat=0.0,
+                overhead="ignore",
+                **how,
+            )
+        elapsed = clock[-1] - clock[0]
+        used = sum(run.outcome.wall or 0.0 for run in result.history)
+        row[engine] = {
+            "quality": round(quality(result.incumbent), 4),
+            "seconds": round(elapsed, 2),
+            "overhead_ms_per_run": round(1000 * (workers * elapsed - used) / len(result.history), 2),
+            "utilisation": round(used / (workers * elapsed), 3),
+        }
+        print(f"seed {seed} {engine:6} {row[engine]}")
+    return row
+
+
+# --- many short runs ---
+
+
+def nothing(_: int) -> None:
+    pass
+
+
+def bare(_: int) -> None:
+    subprocess.run(["/bin/true"], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def at_once(client: Client, action: Callable[[int], None], runs: int) -> None:
+    client.gather(client.map(action, range(runs), pure=False))
+
+
+def in_turn(client: Client, action: Callable[[int], None], runs: int, workers: int) -> None:
+    """As many under way as there are workers, the next when one is over: what a tuning does."""
+    waiting = iter(range(workers, runs))
+    going = as_completed([client.submit(action, i, pure=False) for i in range(workers)])
+    for future in going:
+        future.result()
+        if (i := next(waiting, None)) is not None:
+            going.add(client.submit(action, i, pure=False))
+
+
+def ours(engine: DaskEngine, runs: int) -> None:
+    config = Configuration({"a": "x"})
+    started = over = 0
+    while over < runs:
+        while started < runs and engine.free:
+            engine.submit(RunRequest(config, None, started, 10.0))
+            started += 1
+        for _, outcome in engine.wait():
+            assert outcome.status is Status.SUCCESS, outcome
+            over += 1
+
+
+def load(batch: int, runs: int, workers: int, cluster: LocalCluster, client: Client) -> dict[str, Any]:
+    row: dict[str, Any] = {"what": "load", "batch": batch, "runs": runs, "workers": workers}
+    scenario = Scenario(target=["/bin/true", "{params}"], space=Space([Categorical("a", ("x", "y"), "x")]), cutoff=10.0)
+    with DaskEngine(scenario, cluster.scheduler_address) as engine:
+        ours(engine, 2 * workers)
+        ways: dict[str, Callable[[], None]] = {
+            "plain, nothing, at once": lambda: at_once(client, nothing, runs),
+            "plain, nothing, in turn": lambda: in_turn(client, nothing, runs, workers),
+            "plain, program, at once": lambda: at_once(client, bare, runs),
+            "plain, program, in turn": lambda: in_turn(client, bare, runs, workers),
+            "ours": lambda: ours(engine, runs),
+        }
+        for name, way in ways.items():
+            before = time.monotonic()
+            way()
+            row[name] = round(runs / (time.monotonic() - before), 1)
+            print(f"batch {batch} {name:26}{row[name]:10.1f} runs/s", flush=True)
+    return row
+
+
+# --- together ---
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {"machine": machine("distributed")}
+    tunings = [row for row in rows if row["what"] == "same"]
+    if tunings:
+        for engine in ("local", "dask"):
+            figures = {key: statistics.median(row[engine][key] for row in tunings) for key in tunings[0][engine]}
+            found[engine] = figures
+        found["same"] = {"seeds": len(tunings), "runs": tunings[0]["runs"], "workers": tunings[0]["workers"]}
+    batches = [row for row in rows if row["what"] == "load"]
+    if batches:
+        ways = [key for key in batches[0] if key not in ("what", "batch", "runs", "workers")]
+        found["runs_per_second"] = {way: statistics.median(row[way] for row in batches) for way in ways}
+        found["load"] = {"runs": sum(row["runs"] for row in batches), "workers": batches[0]["workers"]}
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["same", "load"])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--batches", type=int, default=10)
+    parser.add_argument("--runs", type=int, help="per seed (200) or batch (1000)")
+    parser.add_argument("--workers", type=int, default=8)
+    given = parser.parse_args()
+    done = {(row["what"], row.get("seed", row.get("batch")), row["workers"]) for row in kept()}
+    if given.what == "same":
+        for seed in range(given.seeds):
+            if ("same", seed, given.workers) not in done:
+                keep(same(seed, given.runs or 200, given.workers))
+    else:
+        with (
+            LocalCluster(
+                n_workers=given.workers, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+            ) as cluster,
+            Client(cluster) as client,
+        ):
+            for batch in range(given.batches):
+                if ("load", batch, given.workers) not in done:
+                    keep(load(batch, given.runs or 1000, given.workers, cluster, client))
+    found = summary(kept())
+    print(json.dumps(found, indent=1))
+    write_results("dask_engine", found)
+
+
+if __name__ == "__main__":
+    main()
