@@ -165,6 +165,7 @@ def status_of(run: Path) -> dict[str, Any]:
         "statuses": {str(status): count for status, count in history.statuses.items() if count},
         "under_way": under_way,
         "target_time": history.spent,
+        "continued_time": history.continued,
         "own_time": spent.get("own", 0.0),
         "wall": spent.get("wall", 0.0),
         "unit": scenario.unit,

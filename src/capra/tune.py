@@ -34,13 +34,14 @@ from capra.folder import (
     raised,
     stored_scenario,
 )
+from capra.formats.quantities import size
 from capra.keeper import Keeper
 from capra.repeats import REPEAT, Repeats
 from capra.report.views import Views
 from capra.runs import History, Outcome, Run, RunRequest, Status, Value
 from capra.runs.bulk import bulk
 from capra.scenario import Budget, Scenario
-from capra.strategies import Context, Strategy, make_strategy
+from capra.strategies import GUARANTEED, Context, Strategy, make_strategy
 from capra.strategies.certificate import Certificate
 
 __all__ = ["Result", "Tuning", "resume", "tune"]
@@ -322,6 +323,7 @@ def tune(
     warm_start: str | Path | Sequence[str | Path] = (),
     overhead: str = "count",
     repeat: float | None = None,
+    hold: str | float | None = None,
     durability: Durability | None = None,
     takeover: bool = False,
     watch: Callable[[Tuning], None] = lambda _: None,
@@ -340,8 +342,10 @@ def tune(
     ``overhead="ignore"`` leaves our own computing time out of the budget. ``durability`` is "full" for real runs (every run
     is safe before the next step) and "batch" for simulated ones (a crash may cost the last second). ``repeat`` is the share
     of runs that repeat an earlier one, to see whether the machine still measures the same: 0.01 of real runs, none of
-    simulated ones. ``takeover`` resumes a store although another process may still write to it: that one's next write
-    fails. ``watch`` is called whenever something happened. ``options`` go to the strategy (``slack``, ``capping``, …).
+    simulated ones. ``hold`` is memory ("4GB") in which the runs of a strategy with guarantees wait, once they were stopped
+    at their cap, for a longer one: they go on instead of beginning again. ``takeover`` resumes a store although another
+    process may still write to it: that one's next write fails. ``watch`` is called whenever something happened.
+    ``options`` go to the strategy (``slack``, ``capping``, …).
     """
     from capra.engines import make_engine  # `import capra` stays quick
     from capra.warmstart import WarmStart
@@ -351,6 +355,7 @@ def tune(
     settings |= {"overhead": overhead} | ({"calibrate": True} if calibrate else {})
     usual = 0.0 if engine == "simulated" else REPEAT_SHARE
     settings |= {"repeat": usual if repeat is None else repeat, "options": options}
+    settings |= {} if hold is None else {"hold": hold}
     if out is not None or engine != "simulated":
         keep_features(scenario, out or "runs/latest")
     _check(scenario, settings)
@@ -358,7 +363,8 @@ def tune(
     settings |= {"warm_start": warm.places} if warm.places else {}
     if not is_begun(out):
         warm.read()
-    running = make_engine(scenario, engine, workers, client=client, calibrate=calibrate, stage=stage)
+    where: dict[str, Any] = {"client": client, "calibrate": calibrate, "stage": stage}
+    running = make_engine(scenario, engine, workers, hold=0 if hold is None else size(hold), **where)
     try:
         with open_store(scenario, settings, out, durability=durability, takeover=takeover) as store:
             check_budget(store, scenario)
@@ -379,6 +385,9 @@ def _check(scenario: Scenario, settings: dict[str, Any]) -> None:
     if math.isinf(min(scenario.budget.cpu, scenario.budget.wall, scenario.budget.runs)):
         raise InputError("the scenario has no budget", hint="set budget = { cpu = …, wall = …, runs = … }, any of them")
     Repeats(scenario.cutoff, settings["repeat"])
+    if "hold" in settings and settings["strategy"] not in GUARANTEED:
+        hint = f"drop hold, or use one of {', '.join(sorted(GUARANTEED))}"
+        raise InputError("only strategies with guarantees come back to a run with a longer cap", hint=hint)
     make_strategy(settings["strategy"], Context(scenario, settings["seed"], options=settings["options"]))
 
 

@@ -49,7 +49,7 @@ def test_jsonl_is_plain_json(tmp_path: Path) -> None:
         "cutoff": 0.13,
         "asked_by": "race",
         "finished": 2.0,
-        "outcome": {"status": "CAPPED", "time": 0.13, "cutoff": 0.13, "overshoot": 0.0, "reason": "cut"},
+        "outcome": {"status": "CAPPED", "time": 0.13, "cutoff": 0.13, "overshoot": 0.0, "reason": "cut", "continued": 0.0},
     }
 
 

@@ -492,7 +492,7 @@ def test_held_time_is_not_wall_time(start: Callable[..., Supervised]) -> None:
     with start(hostile.sleeper(0.5), wall=5.0) as run:
         run.hold()
         assert run.wait(1.5) is None
-        run.resume(5.0)
+        run.resume(5.0, wall=5.0)
         facts = finish(run)
     assert facts.exit_code == 0
     assert facts.held >= 1.4

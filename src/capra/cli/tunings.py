@@ -77,11 +77,19 @@ def tune(
     repeat: Annotated[
         float, typer.Option(help="Share of runs made again, to see whether this machine still measures the same.", min=0.0)
     ] = REPEAT_SHARE,
+    hold: Annotated[
+        str | None,
+        typer.Option(
+            help="Memory for runs that were stopped at their cap, which then go on when a longer one is wanted "
+            "(strategies with guarantees): 4GB",
+            metavar="SIZE",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find a faster configuration. Ctrl-C stops it and says how to go on."""
     loaded = Scenario.load(scenario)
-    options: dict[str, Any] = {"seed": seed, "workers": workers, "repeat": repeat, "engine": engine}
+    options: dict[str, Any] = {"seed": seed, "workers": workers, "repeat": repeat, "engine": engine, "hold": hold}
     options |= {"client": cluster_of(scheduler, local), "calibrate": calibrate, "stage": stage}
     options |= ({} if slack is None else {"slack": slack}) | ({} if capping else {"capping": False})
     options |= {"warm_start": warm_start or []} | dict(setting(text) for text in settings or [])

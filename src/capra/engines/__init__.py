@@ -24,20 +24,26 @@ def make_engine(
     name: str,
     workers: int | None = None,
     *,
+    hold: int = 0,
     client: Client | str | int | None = None,
     calibrate: bool = False,
     stage: str | int | None = None,
 ) -> Engine:
-    """The engine of that name. ``client``, ``calibrate`` and ``stage`` are for "dask": see ``capra.tune``."""
+    """The engine of that name. ``hold``: bytes for runs that wait at their cutoff for a longer one; 0: they are ended.
+
+    ``client``, ``calibrate`` and ``stage`` are for "dask": see ``capra.tune``.
+    """
     if name not in ENGINES:
         raise InputError(f"unknown engine {name!r}", hint=did_you_mean(name, ENGINES) or "one of " + ", ".join(ENGINES))
+    if name == "dask" and hold:
+        raise InputError("runs cannot wait on a cluster", hint="drop hold, or use the engine 'local'")
     if name == "dask":
         return _dask_engine(scenario, workers, client, calibrate, stage)
     if client is not None or calibrate or stage is not None:
         raise InputError("client, calibrate and stage are for the engine 'dask'", hint="set engine='dask'")
     if name == "simulated":
-        return SimulatedEngine(simulated_target(scenario), 1 if workers is None else workers)
-    return LocalEngine(scenario, 1 if workers is None else workers)
+        return SimulatedEngine(simulated_target(scenario), 1 if workers is None else workers, hold=hold > 0)
+    return LocalEngine(scenario, 1 if workers is None else workers, hold=hold)
 
 
 def _dask_engine(

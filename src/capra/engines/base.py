@@ -19,6 +19,9 @@ class Engine(Protocol):
     nothing. A run cut by ``tighten`` comes back CAPPED at the bound in force, or at what it had used when the bound is 0;
     where only the target can count (steps), it keeps the cutoff that it was started with. One that was cancelled comes
     back LOST. A run that the infrastructure lost is tried again before it is reported as LOST.
+
+    An engine that holds runs at their cutoff continues them when the same cell is asked for with a longer one: ``time`` is
+    that of the whole run, and ``continued`` the part of it that was reported before.
     """
 
     @property

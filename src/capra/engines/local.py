@@ -2,7 +2,7 @@
 
 A worker is a slot, not a process: the supervisor of each run is the process that may die, and then that run is LOST and
 started again. Measured runs do not share a core with us where there are enough cores: each worker is pinned to one, and we
-keep to the rest.
+keep to the rest. With memory to hold them in, runs that were stopped at their cutoff wait for a longer one (``held``).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Self
 
 from capra.engines.base import Ticket
+from capra.engines.held import HeldRun, HeldRuns
 from capra.errors import CapraError, InputError
 from capra.runs import Outcome, RunRequest, Status
 from capra.scenario import Scenario
@@ -28,7 +29,7 @@ from capra.targets import make_target
 from capra.targets.base import ProcessTarget
 from capra.targets.judge import lost
 from capra.targets.scratch import sweep
-from capra.targets.supervisor import Facts, Limits, Supervised, delegated_cgroup
+from capra.targets.supervisor import Facts, Job, Limits, Supervised, delegated_cgroup
 
 __all__ = ["ATTEMPTS", "PATIENCE", "LocalEngine", "machine_warnings"]
 
@@ -55,6 +56,8 @@ class _Slot:
     stopped: bool = False
     """By a cutoff of 0: not to be started again."""
     held: bool = False
+    continued: float = 0.0
+    """The cutoff at which it had waited; 0 for a run that was started for this ticket."""
     verifying: Outcome | None = None
     """The outcome that waits for its verifier."""
     finished: Supervised | None = None
@@ -72,10 +75,18 @@ class LocalEngine:
         pin: bool = True,
         target: ProcessTarget | None = None,
         attempts: int = ATTEMPTS,
+        hold: int = 0,
     ) -> None:
+        """``hold``: bytes for runs that wait at their cutoff for a longer one; InputError if the target cannot wait."""
         if workers < 1:
             raise InputError(f"an engine needs at least one worker, not {workers}")
         self.target = target or make_target(scenario)
+        if hold and not (self.target.can_wait and scenario.backend == "process"):
+            hint = "only commands measured in cpu or wall seconds under the backend process can: drop hold"
+            raise InputError("the target cannot be held at its cutoff", hint=hint)
+        self.held = HeldRuns(hold) if hold else None
+        """Runs that wait at their cutoff; None if they are ended there."""
+        self._kappa_max = scenario.cutoff
         self.disturbed = 0
         self.measured = 0
         self.sick: list[int] = []
@@ -115,7 +126,8 @@ class LocalEngine:
         if not self._pins:
             raise InputError("no worker is free")
         ticket = Ticket(self._next)
-        self._slots[ticket] = self._start(ticket, request, self._pins[-1])
+        cores = self._pins[-1]
+        self._slots[ticket] = self._go_on(ticket, request, cores) or self._start(ticket, request, cores)
         self._pins.pop()
         self._next += 1
         return ticket
@@ -185,6 +197,8 @@ class LocalEngine:
             slot.supervised.kill()
         for slot in self._slots.values():
             self._close_slot(slot)
+        if self.held is not None:
+            self.held.close()
         self._slots.clear()
         self._pins.clear()
         with contextlib.suppress(OSError):
@@ -212,8 +226,25 @@ class LocalEngine:
     # --- one run ---
 
     def _start(self, ticket: Ticket, request: RunRequest, cores: tuple[int, ...]) -> _Slot:
-        job = dataclasses.replace(self.target.job(request), cores=cores, cgroup=self._cgroup, backend=self._backend)
+        job = dataclasses.replace(self._job(request), cores=cores, cgroup=self._cgroup, backend=self._backend)
         return _Slot(ticket, request, cores, job.limits, Supervised.start(job), _deadline(job.limits))
+
+    def _job(self, request: RunRequest) -> Job:
+        job = self.target.job(request)
+        if self.held is None or request.cutoff >= self._kappa_max:
+            return job
+        # It may go on to κ_max, so that is what it is told.
+        told = self.target.job(dataclasses.replace(request, cutoff=self._kappa_max))
+        return dataclasses.replace(told, limits=job.limits, hold=True)
+
+    def _go_on(self, ticket: Ticket, request: RunRequest, cores: tuple[int, ...]) -> _Slot | None:
+        """With the run that waits for this request, if there is one."""
+        run = None if self.held is None else self.held.take(request)
+        if run is None:
+            return None
+        limits = self.target.job(request).limits
+        run.supervised.resume(limits.leading, limits.wall_bound, cores)
+        return _Slot(ticket, request, cores, limits, run.supervised, _deadline(limits), continued=run.request.cutoff)
 
     def _look(self, timeout: float | None) -> None:
         """Wait until something happens to one of the runs, or one of them has been silent for too long."""
@@ -235,12 +266,27 @@ class LocalEngine:
         facts = slot.supervised.wait(0.0)
         if facts is None:
             return
-        if slot.cancelled:
+        if facts.waiting:
+            self._keep(slot, facts)
+        elif slot.cancelled:
             self._report(slot, lost(slot.request, facts, "stopped by us"))
         elif slot.verifying is not None:
             self._report(slot, self.target.verified(slot.request, slot.verifying, facts))
         else:
             self._judge(slot, facts)
+
+    def _keep(self, slot: _Slot, facts: Facts) -> None:
+        """It waits at its cutoff, as it was asked to. For us that run is over."""
+        if slot.cancelled or slot.stopped:  # by now it is being ended
+            return
+        self._note(facts)
+        outcome = self.target.outcome(slot.request, facts, slot.supervised.directory)
+        if self.held is not None and outcome.status is Status.CAPPED:
+            request = dataclasses.replace(slot.request, cutoff=outcome.cutoff)
+            self.held.put(HeldRun(request, slot.supervised, facts.cpu, facts.memory))
+        else:
+            self._close_slot(slot)
+        self._deliver(slot, outcome)
 
     def _judge(self, slot: _Slot, facts: Facts) -> None:
         self._note(facts)
@@ -279,9 +325,13 @@ class LocalEngine:
 
     def _report(self, slot: _Slot, outcome: Outcome) -> None:
         self._close_slot(slot)
+        self._deliver(slot, outcome)
+
+    def _deliver(self, slot: _Slot, outcome: Outcome) -> None:
         del self._slots[slot.ticket]
         if not self._gave_up_on(slot):
             self._pins.append(slot.cores)
+        outcome = dataclasses.replace(outcome, continued=min(slot.continued, outcome.time))
         self._ready.append((slot.ticket, dataclasses.replace(outcome, host=self._host, load=_load())))
 
     def _close_slot(self, slot: _Slot) -> None:

@@ -29,13 +29,15 @@ class _UnderWay:
     request: RunRequest
     outcome: Outcome
     start: float
+    """When it began, had it not been held in between."""
     end: float
 
 
 class SimulatedEngine:
     """An ``Engine`` over a function from requests to outcomes. ``clock`` is the virtual time, in the scenario's unit."""
 
-    def __init__(self, run: Callable[[RunRequest], Outcome], workers: int = 1) -> None:
+    def __init__(self, run: Callable[[RunRequest], Outcome], workers: int = 1, *, hold: bool = False) -> None:
+        """``hold``: a longer run of a cell goes on where the last one was stopped; made-up runs need no memory."""
         if workers < 1:
             raise InputError(f"an engine needs at least one worker, not {workers}")
         self.clock = 0.0
@@ -43,6 +45,8 @@ class SimulatedEngine:
         """Worker time in use so far: utilisation is busy / (workers · clock)."""
         self.workers = workers
         self._run = run
+        self._hold = hold
+        self._held: dict[tuple[str, str | None, int], float] = {}
         self._next = 0
         self._under_way: dict[Ticket, _UnderWay] = {}
         self._ends: list[tuple[float, Ticket]] = []
@@ -57,8 +61,12 @@ class SimulatedEngine:
         ticket = Ticket(self._next)
         self._next += 1
         outcome = self._run(request)
-        self._under_way[ticket] = _UnderWay(request, outcome, self.clock, self.clock + outcome.time)
-        heapq.heappush(self._ends, (self.clock + outcome.time, ticket))
+        before = self._held.get(request.cell, 0.0)
+        if before < request.cutoff:
+            outcome = dataclasses.replace(outcome, continued=min(before, outcome.time))
+        start = self.clock - outcome.continued
+        self._under_way[ticket] = _UnderWay(request, outcome, start, start + outcome.time)
+        heapq.heappush(self._ends, (start + outcome.time, ticket))
         return ticket
 
     def wait(self, timeout: float | None = None) -> list[tuple[Ticket, Outcome]]:
@@ -70,8 +78,10 @@ class SimulatedEngine:
             if run is None or run.end != end:
                 continue  # it was stopped earlier
             self.clock = max(self.clock, end)
-            self.busy += run.end - run.start
+            self.busy += run.end - run.start - run.outcome.continued
             del self._under_way[ticket]
+            if self._hold and run.outcome.status is Status.CAPPED:
+                self._held[run.request.cell] = run.outcome.time
             done.append((ticket, run.outcome))
         return done
 
@@ -82,15 +92,20 @@ class SimulatedEngine:
         bound = max(cutoff, self.clock - run.start, SHORTEST)
         if bound < run.outcome.time:
             reason = "stopped by its cutoff"
-            run.outcome = Outcome(Status.CAPPED, bound, bound, reason=reason, backend=run.outcome.backend)
+            run.outcome = self._cut(run, Status.CAPPED, bound, bound, reason)
             self._reschedule(ticket, run, run.start + bound)
 
     def cancel(self, ticket: Ticket) -> None:
         run = self._under_way.get(ticket)
         if run is not None:
             used = self.clock - run.start
-            run.outcome = Outcome(Status.LOST, used, run.request.cutoff, reason="stopped by us", backend=run.outcome.backend)
+            run.outcome = self._cut(run, Status.LOST, used, run.request.cutoff, "stopped by us")
             self._reschedule(ticket, run, self.clock)
+
+    @staticmethod
+    def _cut(run: _UnderWay, status: Status, time: float, cutoff: float, reason: str) -> Outcome:
+        continued = min(run.outcome.continued, time)
+        return Outcome(status, time, cutoff, continued=continued, reason=reason, backend=run.outcome.backend)
 
     def _reschedule(self, ticket: Ticket, run: _UnderWay, end: float) -> None:
         run.end = end

@@ -51,7 +51,8 @@ def _incumbent_rows(document: Mapping[str, Any]) -> Rows:
 
 
 def _certificate_rows(promise: Mapping[str, Any], unit: str) -> Rows:
-    times = f"{amount(promise['restart'], unit)} used, {amount(promise['resumed'], unit)} had every run been continued"
+    used, restart, resumed = (amount(promise[key], unit) for key in ("used", "restart", "resumed"))
+    times = f"{used} used; {restart} with every run from its beginning, {resumed} with every run continued"
     rows = [("certificate", f"{promise['says']} {promise['more']}"), ("its time", times)]
     return rows + [("warning", text) for text in promise["warnings"]]
 

@@ -63,7 +63,9 @@ class History:
         self.kappa_max = kappa_max
         self.runs: list[Run] = []
         self.spent = 0.0
-        """Target time of all runs that count."""
+        """Target time of all runs that count, as far as it was really used."""
+        self.continued = 0.0
+        """Target time that was not used again, since runs were continued."""
         self.lost = 0.0
         """Target time of runs that the infrastructure lost."""
         self.saved = 0.0
@@ -78,9 +80,10 @@ class History:
         status, time = outcome.status, outcome.time
         self.statuses[status] += 1
         if status is _LOST:
-            self.lost += time
+            self.lost += time - outcome.continued
             return
-        self.spent += time
+        self.spent += time - outcome.continued
+        self.continued += outcome.continued
         request = run.request
         record = self._records.get(request.config)
         if record is None:

@@ -67,6 +67,8 @@ class Outcome:
     host: str | None = None
     load: float | None = None
     """The host's load average over one minute when the run ended: were there noisy neighbours?"""
+    continued: float = 0.0
+    """The part of ``time`` that was used by an earlier run of the same cell, which this one continued."""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.time) and self.time >= 0.0):
@@ -75,6 +77,8 @@ class Outcome:
             raise InputError(f"a run's cutoff is positive, not {self.cutoff!r}")
         if self.censored and self.time != self.cutoff:
             raise InputError(f"a {self.status} run lasts exactly its cutoff {self.cutoff!r}, not {self.time!r}")
+        if not 0.0 <= self.continued <= self.time:
+            raise InputError(f"a run of {self.time!r} cannot have continued one of {self.continued!r}")
         if self.quality is not None and math.isnan(self.quality):
             raise InputError("a run's quality is a number, not NaN")
 

@@ -17,14 +17,14 @@ from capra.runs.owner import Owner
 __all__ = ["OUTCOME_COLUMNS", "connect", "create", "explained", "identify", "inspect", "lay_out", "owner_of", "prepare"]
 
 APPLICATION = 0x43617072  # "Capr"
-VERSION = 2
+VERSION = 3
 PATIENCE = 20.0
 """Seconds that a connection waits for another one's lock."""
 
 OUTCOME_COLUMNS = (
     "status TEXT NOT NULL, time REAL NOT NULL, cutoff REAL NOT NULL, quality REAL, cpu REAL, wall REAL, memory INTEGER, "
     "overshoot REAL NOT NULL, exit_code INTEGER, signal INTEGER, reported REAL, answer TEXT, reason TEXT, backend TEXT, "
-    "host TEXT, load REAL"
+    "host TEXT, load REAL, continued REAL NOT NULL"
 )
 
 # `known` is the number of runs that had been accepted when the row was written: what came before what.

@@ -34,9 +34,11 @@ class Certificate:
     more: str
     """What more time would buy."""
     restart: float
-    """Target time with every longer run made from its beginning: what was really used."""
+    """Target time with every longer run made from its beginning."""
     resumed: float
     """Target time had every longer run continued the shorter one."""
+    used: float
+    """Target time that was really used: ``restart``, less what was saved by continuing runs that the engine held."""
     warnings: tuple[str, ...] = field(default=())
 
     @property

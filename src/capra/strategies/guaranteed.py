@@ -221,8 +221,9 @@ class Guaranteed:
             promise.parameters,
             promise.says,
             promise.more,
-            self.history.spent,
+            self.history.spent + self.history.continued,
             self.resumed,
+            self.history.spent,
             tuple(self._warnings(incumbent, promise)),
         )
 

@@ -23,6 +23,10 @@ class ProcessTarget(Protocol):
     Whatever a run did, ``outcome`` and ``verified`` give one; the others raise TargetError, InputError or OSError.
     """
 
+    @property
+    def can_wait(self) -> bool:
+        """May a run be stopped at its cutoff, and go on later? Not if the target keeps the cutoff itself."""
+
     def argv(self, request: RunRequest) -> list[str]:
         """What to type to repeat the run by hand."""
 

@@ -56,6 +56,10 @@ class CommandTarget:
         self._configs: dict[Configuration, int] = {}
         self._environment = clean_environment(scenario.environment)
 
+    @property
+    def can_wait(self) -> bool:
+        return self.scenario.unit in ("cpu", "wall")
+
     def argv(self, request: RunRequest) -> list[str]:
         """The arguments of a request, as they will be executed."""
         instance = self._instances.get(request.instance or "")

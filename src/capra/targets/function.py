@@ -56,6 +56,10 @@ class FunctionTarget:
         self._environment = {"PYTHONHASHSEED": "0"} | clean_environment(scenario.environment)
         self._start = START
 
+    @property
+    def can_wait(self) -> bool:
+        return False  # its own timer ends it
+
     def argv(self, request: RunRequest) -> list[str]:
         module, file, (head, *rest) = self._where["module"], self._where["file"], self._where["name"].split(".")
         given = (dict(request.config), self._instance(request), request.seed, request.cutoff)

@@ -115,6 +115,8 @@ class Job:
     ``backend``: "process" is our own supervisor, "benchexec" BenchExec.
     ``cgroup``: a version 2 group in which a child may be made, see ``delegated_cgroup``. A relative path as the
     program's name is searched where the target runs.
+    ``hold``: a run that passes its CPU or wall bound is not ended but stopped there (SIGSTOP), and ``wait`` says so with
+    ``Facts.waiting``; then ``resume`` lets it go on and ``close`` ends it. Only with the backend "process".
     """
 
     argv: Sequence[Argument]
@@ -126,6 +128,7 @@ class Job:
     files: Mapping[str, bytes] = field(default_factory=dict)
     cgroup: Path | None = None
     backend: str = "process"
+    hold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +160,8 @@ class Facts:
     Set also if the target passed it and ended by itself before that was noticed (``stopped`` is false)."""
     stopped: bool = False
     """We ended it."""
+    waiting: bool = False
+    """It is not over: held at its bound, ``limit``, where it may go on. No output comes with these facts."""
     cutoff: float = 0.0
     """The leading bound in force at the end; what had been used by then if it was stopped by order."""
     cpu: float = 0.0
@@ -269,18 +274,25 @@ class Supervised:
         """Stop the whole tree (SIGSTOP) and the clocks. It keeps its memory."""
         self._send(b"hold\n")
 
-    def resume(self, cutoff: float, wall: float | None = None) -> None:
-        """Go on, under these bounds, which may be higher than before."""
-        self._command("resume", cutoff, wall)
+    def resume(self, cutoff: float, wall: float, cores: tuple[int, ...] = ()) -> None:
+        """Go on, under these bounds, which may be higher than before; on other cores, if they are named."""
+        self._command("resume", cutoff, wall, ",".join(map(str, cores)))
 
     def kill(self) -> None:
         """End everything at once, without a grace period."""
         self._send(b"kill\n")
 
     def wait(self, timeout: float | None = None) -> Facts | None:
-        """The facts, or None if the run is not over within ``timeout`` seconds. For one thread at a time."""
+        """The facts, or None if the run is neither over nor held at its bound within ``timeout`` seconds.
+
+        That it is held is said once. For one thread at a time.
+        """
         if self._facts is None and self._readable(timeout):
-            report = self._report.read()
+            report = os.read(self.fileno(), 65536)
+            waiting = _decode(report)
+            if waiting is not None and waiting.waiting:
+                return waiting
+            report += self._report.read()
             self._hang_up()
             code = self._process.wait()
             self._facts = _decode(report) or self._lost(report, code)
@@ -290,8 +302,9 @@ class Supervised:
         """Kill the run if it is not over and remove its directory."""
         self.kill()
         patience = self._limits.kill_timeout + 10.0
-        while self.wait(patience) is None:
-            self._process.kill()
+        while (facts := self.wait(patience)) is None or facts.waiting:
+            if facts is None:
+                self._process.kill()
         self._discard()
 
     def __enter__(self) -> Self:
@@ -300,11 +313,12 @@ class Supervised:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _command(self, word: str, cutoff: float, wall: float | None) -> None:
+    def _command(self, word: str, cutoff: float, wall: float | None, cores: str = "") -> None:
         numbers = [cutoff] if wall is None else [cutoff, wall]
         if not all(math.isfinite(number) for number in numbers):
             raise TargetError(f"a bound must be a finite number, not {numbers}")
-        self._send(" ".join([word, *(repr(max(0.0, float(number))) for number in numbers)]).encode() + b"\n")
+        words = [word, *(repr(max(0.0, float(number))) for number in numbers), *([cores] if cores else [])]
+        self._send(" ".join(words).encode() + b"\n")
 
     def _send(self, message: bytes) -> None:
         pipe = self._process.stdin
@@ -380,6 +394,8 @@ def _encode(job: Job, directory: Path, testing: Mapping[str, float]) -> bytes:
     fields += [(key.encode(), repr(float(value)).encode()) for key, value in numbers.items() if value is not None]
     if job.cores:
         fields.append((b"cores", ",".join(map(str, job.cores)).encode()))
+    if job.hold:
+        fields.append((b"hold", b"1"))
     if job.working is not None:
         fields.append((b"working", os.fsencode(job.working)))
     if job.cgroup is not None:
@@ -394,11 +410,13 @@ def _encode(job: Job, directory: Path, testing: Mapping[str, float]) -> bytes:
 
 
 def _decode(report: bytes) -> Facts | None:
-    """None if this is not a whole report."""
+    """The last facts of a report, which begins with a line for each time that the run was held; None if it is not whole."""
     line, newline, rest = report.partition(b"\n")
     if not newline or not line.startswith(b"{"):
         return None
     values = json.loads(line)
+    if values.get("waiting") and rest:
+        return _decode(rest)
     if len(rest) != sum(values["stdout"][:2] + values["stderr"][:2]):
         return None
     outputs: dict[str, Any] = {}

@@ -21,6 +21,15 @@ std::vector<std::string> words(const std::string &line) {
     return found;
 }
 
+bool read_cores(const std::string &text, std::vector<int> &cores) {
+    try {
+        cores = parse_cores(text);
+        return true;
+    } catch (const RequestError &) {
+        return false;
+    }
+}
+
 Command parse(const std::string &line) {
     const std::vector<std::string> word = words(line);
     Command command;
@@ -29,10 +38,12 @@ Command parse(const std::string &line) {
         if (word[0] == "kill") command.kind = Command::kill;
         return command;
     }
-    if (word.size() > 3 || !parse_number(word[1], command.bound)) return command;
-    if (word.size() == 3 && !parse_number(word[2], command.wall)) return command;
+    const bool is_resume = word[0] == "resume";
+    if (word.size() > (is_resume ? 4 : 3) || !parse_number(word[1], command.bound)) return command;
+    if (word.size() >= 3 && !parse_number(word[2], command.wall)) return command;
+    if (word.size() == 4 && !read_cores(word[3], command.cores)) return command;
     if (word[0] == "cutoff") command.kind = Command::cutoff;
-    if (word[0] == "resume") command.kind = Command::resume;
+    if (is_resume) command.kind = Command::resume;
     return command;
 }
 

@@ -2,7 +2,7 @@
 //
 //   cutoff SECONDS [WALL]   tighten the leading bound (and the wall bound); 0: stop now
 //   hold                    stop the clock and the tree
-//   resume SECONDS [WALL]   go on, with these bounds
+//   resume SECONDS [WALL [CORES]]   go on, with these bounds, on these cores
 //   kill                    end everything at once
 #pragma once
 
@@ -17,6 +17,7 @@ struct Command {
     enum Kind { cutoff, hold, resume, kill, unknown } kind = unknown;
     double bound = 0;
     double wall = kNoBound;
+    std::vector<int> cores;  // empty: where it was
 };
 
 class CommandChannel {

@@ -60,7 +60,12 @@ std::string ending(const Facts &facts) {
            ",\"signal\":" + optional(facts.signal > 0, std::to_string(facts.signal)) +
            ",\"start_error\":" + optional(!facts.start_error.empty(), quoted(facts.start_error)) +
            ",\"limit\":" + optional(!facts.limit.empty(), quoted(facts.limit)) + ",\"stopped\":" + flag(facts.stopped) +
-           ",\"interrupted\":" + flag(facts.interrupted);
+           ",\"waiting\":" + flag(facts.waiting) + ",\"interrupted\":" + flag(facts.interrupted);
+}
+
+std::string line(const Facts &facts, const std::string &output, const std::string &errors) {
+    return "{" + ending(facts) + "," + measures(facts) + ",\"pinned\":" + flag(facts.pinned) + ",\"backend\":" +
+           quoted(facts.backend) + ",\"stdout\":" + output + ",\"stderr\":" + errors + "}\n";
 }
 
 std::string sizes(const Capture &capture) {
@@ -81,10 +86,10 @@ bool write_all(int fd, const std::string &bytes) {
 }  // namespace
 
 bool write_report(int fd, const Facts &facts, const Capture &output, const Capture &errors) {
-    const std::string line = "{" + ending(facts) + "," + measures(facts) + ",\"pinned\":" + flag(facts.pinned) +
-                             ",\"backend\":" + quoted(facts.backend) + ",\"stdout\":" + sizes(output) +
-                             ",\"stderr\":" + sizes(errors) + "}\n";
-    return write_all(fd, line + output.head() + output.tail() + errors.head() + errors.tail());
+    return write_all(fd, line(facts, sizes(output), sizes(errors)) + output.head() + output.tail() + errors.head() +
+                             errors.tail());
 }
+
+bool write_waiting(int fd, const Facts &facts) { return write_all(fd, line(facts, "[0,0,0]", "[0,0,0]")); }
 
 }  // namespace capra

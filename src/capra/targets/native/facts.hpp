@@ -16,6 +16,7 @@ struct Facts {
     std::string start_error;  // empty: started
     std::string limit;        // the bound that was passed, "command", or empty
     bool stopped = false;     // we had to stop it
+    bool waiting = false;     // held at its time bound: not over yet
     bool interrupted = false; // the supervisor itself was told to go
     double cutoff = 0;        // of the leading bound (CPU if there is one, else wall), at the end
     double cpu = 0;
@@ -33,5 +34,8 @@ struct Facts {
 
 // One line of JSON, then the four pieces of output whose sizes the line gives. False if nobody reads it.
 bool write_report(int fd, const Facts &facts, const Capture &output, const Capture &errors);
+
+// The line alone, without output, of a run that is held: in one piece, however it is read.
+bool write_waiting(int fd, const Facts &facts);
 
 }  // namespace capra

@@ -80,20 +80,6 @@ void offer_to_oom_killer() {
     close(fd);
 }
 
-bool pin(const std::vector<int> &cores) {
-    if (cores.empty()) return true;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (const int core : cores) {
-        if (core >= CPU_SETSIZE) {
-            errno = EINVAL;
-            return false;
-        }
-        CPU_SET(static_cast<size_t>(core), &set);
-    }
-    return sched_setaffinity(0, sizeof set, &set) == 0;
-}
-
 bool redirect(int output, int errors) {
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(output, 1) >= 0 && dup2(errors, 2) >= 0;
@@ -157,7 +143,7 @@ struct Pipes {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(127);
     if (cgroup.active() && cgroup.join() != 0) tell(troubles, kCgroup, errno);
-    if (!pin(request.cores)) tell(troubles, kCores, errno);
+    if (!pin(0, request.cores)) tell(troubles, kCores, errno);
     offer_to_oom_killer();
     if (!redirect(pipes.output[1], pipes.errors[1])) give_up(troubles, kOutput);
     const std::string &place = request.working.empty() ? request.directory : request.working;
@@ -174,6 +160,20 @@ int our_end(const int *ends) {
 }
 
 }  // namespace
+
+bool pin(pid_t thread, const std::vector<int> &cores) {
+    if (cores.empty()) return true;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int core : cores) {
+        if (core >= CPU_SETSIZE) {
+            errno = EINVAL;
+            return false;
+        }
+        CPU_SET(static_cast<size_t>(core), &set);
+    }
+    return sched_setaffinity(thread, sizeof set, &set) == 0;
+}
 
 double cpu_backstop(double bound) { return std::isfinite(bound) ? std::ceil(2 * bound) + 10 : kNoBound; }
 

@@ -29,6 +29,9 @@ Launched launch(const Request &request, const Cgroup &cgroup);
 // To be asked after the child has ended.
 Troubles read_troubles(int fd, const Request &request);
 
+// Keeps a thread (0: this one) to these cores; true if there are none to keep it to.
+bool pin(pid_t thread, const std::vector<int> &cores);
+
 // The soft RLIMIT_CPU for a CPU bound: far above it, because the kernel samples and fires early under load.
 double cpu_backstop(double bound);
 

@@ -1,7 +1,7 @@
 // capra-supervisor: runs one target, measures it from outside, and leaves nothing of it behind.
 //
 // Standard input: the request (request.hpp), then orders (commands.hpp); its end means that the owner is gone.
-// Standard output: the report (facts.hpp). Exit code 0: reported; 2: the request was refused; else: it failed.
+// Standard output: the report (facts.hpp), and before it a line for each time that it waited at its bound. Exit code 0: reported; 2: the request was refused; else: it failed.
 
 #include <csignal>
 #include <cstdio>
@@ -33,7 +33,7 @@ int work(const Request &request, const sigset_t &signals, pid_t guard_pid) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != guard_pid) return 3;
     const int signal_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
-    Run run(request, STDIN_FILENO, signal_fd);
+    Run run(request, STDIN_FILENO, signal_fd, STDOUT_FILENO);
     const Facts facts = run.execute();
     return write_report(STDOUT_FILENO, facts, run.output(), run.errors()) ? 0 : 3;
 }

@@ -27,6 +27,7 @@ const std::map<std::string, double Request::*> kNumbers = {
     {"user_processes", &Request::user_processes},
     {"grace", &Request::grace},
     {"kill_timeout", &Request::kill_timeout},
+    {"hold", &Request::hold},
     {"head", &Request::head},
     {"tail", &Request::tail},
     {"toothless", &Request::toothless},
@@ -52,20 +53,6 @@ size_t payload_size(const std::string &header) {
     if (!parse_number(header.substr(7, kHeader - 8), size) || size > kLargest)
         throw RequestError("the size of the request is not a number up to 32 MB");
     return static_cast<size_t>(size);
-}
-
-std::vector<int> parse_cores(const std::string &text) {
-    std::vector<int> cores;
-    for (size_t start = 0; start <= text.size();) {
-        size_t comma = text.find(',', start);
-        if (comma == std::string::npos) comma = text.size();
-        double core = 0;
-        if (!parse_number(text.substr(start, comma - start), core) || core > 1e6)
-            throw RequestError("cores is not a list of numbers: " + text);
-        cores.push_back(static_cast<int>(core));
-        start = comma + 1;
-    }
-    return cores;
 }
 
 void set_single(Request &request, const std::string &key, const std::string &value) {
@@ -117,6 +104,20 @@ void check(const Request &request) {
 }
 
 }  // namespace
+
+std::vector<int> parse_cores(const std::string &text) {
+    std::vector<int> cores;
+    for (size_t start = 0; start <= text.size();) {
+        size_t comma = text.find(',', start);
+        if (comma == std::string::npos) comma = text.size();
+        double core = 0;
+        if (!parse_number(text.substr(start, comma - start), core) || core > 1e6)
+            throw RequestError("cores is not a list of numbers: " + text);
+        cores.push_back(static_cast<int>(core));
+        start = comma + 1;
+    }
+    return cores;
+}
 
 bool parse_number(const std::string &text, double &number) {
     if (text.empty() || std::strchr("0123456789.", text[0]) == nullptr) return false;

@@ -42,6 +42,7 @@ struct Request {
     // How to stop, and how much output to keep.
     double grace = 1.0;
     double kill_timeout = 5.0;
+    double hold = 0;  // 1: at a time bound it is held, not ended: a higher one may come
     double head = 65536;
     double tail = 65536;
     // For tests only.
@@ -51,6 +52,9 @@ struct Request {
 
 // Reads exactly one request, so that the commands behind it stay in the pipe. Throws RequestError.
 Request read_request(int fd);
+
+// Numbers of cores, separated by commas. Throws RequestError.
+std::vector<int> parse_cores(const std::string &text);
 
 // A finite number >= 0 that fills the whole text; false if it is anything else.
 bool parse_number(const std::string &text, double &number);

@@ -17,6 +17,7 @@ namespace {
 constexpr double kShortest = 0.001;  // between two looks at the tree
 constexpr double kLongest = 0.050;
 constexpr double kFirstPause = 0.002;
+constexpr double kHeld = 1.0;        // of a tree of which nothing moves
 constexpr double kSettle = 0.020;
 constexpr int kKillPasses = 100;     // in one round
 constexpr double kFillRate = 4e9;    // bytes per second a target may allocate; decides how often memory is looked at
@@ -40,11 +41,12 @@ double clip(double value, double low, double high) { return std::min(std::max(va
 
 }  // namespace
 
-Run::Run(const Request &request, int commands, int signals)
+Run::Run(const Request &request, int commands, int signals, int reports)
     : request_(request),
       cgroup_(request),
       commands_(commands),
       signals_(signals),
+      reports_(reports),
       launched_(launch(request, cgroup_)),
       output_(launched_.output, static_cast<size_t>(request.head), static_cast<size_t>(request.tail)),
       errors_(launched_.errors, static_cast<size_t>(request.head), static_cast<size_t>(request.tail)),
@@ -122,7 +124,7 @@ void Run::obey(const Command &command) {
     } else if (command.kind == Command::resume) {
         leading = command.bound;
         if (std::isfinite(command.wall)) wall_bound_ = command.wall;
-        resume();
+        resume(command.cores);
     }
     next_check_ = now_;
 }
@@ -166,6 +168,10 @@ size_t Run::alive() const {
     return static_cast<size_t>(std::count_if(tree_.begin(), tree_.end(), [](const Process &p) { return p.alive(); }));
 }
 
+bool Run::all_stopped() const {
+    return std::all_of(tree_.begin(), tree_.end(), [](const Process &p) { return p.stopped() || !p.alive(); });
+}
+
 double Run::used() const { return std::isfinite(request_.cpu) ? facts_.cpu : watch_.elapsed(now_); }
 
 double Run::pause() const {
@@ -183,11 +189,7 @@ double Run::pause() const {
 
 // Until the earliest moment at which a bound could be passed.
 double Run::pause_while_running() const {
-    if (watch_.holding()) {
-        const bool all_stopped = std::all_of(tree_.begin(), tree_.end(),
-                                             [](const Process &p) { return p.stopped() || !p.alive(); });
-        return all_stopped ? 0.250 : kShortest;
-    }
+    if (watch_.holding()) return all_stopped() ? kHeld : kShortest;
     double threads = 1;
     for (const Process &process : tree_) threads += process.alive() ? static_cast<double>(process.threads) : 0;
     // Twice as many as now: new ones may be born while we sleep. All cores at once would be safer still, but on a
@@ -208,6 +210,7 @@ void Run::act() {
         case Phase::running:
             enforce_bounds();
             if (phase_ == Phase::running && watch_.holding()) hold_tree();
+            if (phase_ == Phase::running && !waits_at_.empty()) tell_that_it_waits();
             break;
         case Phase::terminating:
             if (now_ >= deadline_ || endangers_machine()) start_killing();
@@ -235,15 +238,38 @@ void Run::enforce_bounds() {
     else if (static_cast<double>(alive()) > request_.processes)
         bound_passed("processes", static_cast<double>(alive()) - request_.processes, 0);
     else if (facts_.cpu > cpu_bound_)
-        bound_passed("cpu", facts_.cpu - cpu_bound_, request_.grace);
+        time_passed("cpu", facts_.cpu - cpu_bound_);
     else if (wall > wall_bound_)
-        bound_passed("wall", wall - wall_bound_, request_.grace);
+        time_passed("wall", wall - wall_bound_);
 }
 
 void Run::bound_passed(const char *limit, double overshoot, double grace) {
     facts_.limit = limit;
     facts_.overshoot = overshoot;
     stop(grace);
+}
+
+// Who may be wanted for longer waits at the bound; all others are over.
+void Run::time_passed(const char *limit, double overshoot) {
+    if (request_.hold == 0) {
+        bound_passed(limit, overshoot, request_.grace);
+    } else if (waits_at_.empty()) {
+        waits_at_ = limit;
+        watch_.hold(now_);
+    }
+}
+
+void Run::tell_that_it_waits() {
+    if (has_told_ || !all_stopped()) return;
+    Facts facts = facts_;
+    facts.waiting = true;
+    facts.limit = waits_at_;
+    facts.cutoff = std::isfinite(request_.cpu) ? cpu_bound_ : wall_bound_;
+    facts.wall = watch_.elapsed(now_);
+    facts.held = watch_.held(now_);
+    facts.overshoot = waits_at_ == "cpu" ? facts.cpu - cpu_bound_ : facts.wall - wall_bound_;
+    has_told_ = true;
+    write_waiting(reports_, facts);
 }
 
 void Run::main_has_ended() {
@@ -330,10 +356,16 @@ void Run::hold_tree() const {
         if (process.alive() && !process.stopped()) ::kill(process.pid, SIGSTOP);
 }
 
-void Run::resume() {
+void Run::resume(const std::vector<int> &cores) {
+    waits_at_.clear();
+    has_told_ = false;
     watch_.resume(now_);
     tree_ = descendants(request_.scan != 0);
-    for (const Process &process : tree_) raise_backstop(process.pid, cpu_backstop(cpu_bound_));
+    for (const Process &process : tree_) {
+        raise_backstop(process.pid, cpu_backstop(cpu_bound_));
+        if (cores.empty()) continue;
+        for (const pid_t thread : threads_of(process.pid)) pin(thread, cores);
+    }
     signal_tree(SIGCONT);
 }
 

@@ -24,10 +24,11 @@ namespace capra {
 //   done
 //
 // The caller must be the only thread of a process that has no other children and is a subreaper; `signals` is a
-// signalfd for SIGCHLD and for whatever shall end the supervisor.
+// signalfd for SIGCHLD and for whatever shall end the supervisor. A run that is held at its time bound says so in
+// `reports`, each time, as soon as nothing of it moves any more.
 class Run {
   public:
-    Run(const Request &request, int commands, int signals);
+    Run(const Request &request, int commands, int signals, int reports);
 
     Facts execute();
     const Capture &output() const { return output_; }
@@ -48,6 +49,7 @@ class Run {
     void reap_orphans();
     bool main_ended() const;
     size_t alive() const;
+    bool all_stopped() const;
     double used() const;
     double pause() const;
     double pause_while_running() const;
@@ -57,6 +59,8 @@ class Run {
     bool endangers_machine() const;
     void enforce_bounds();
     void bound_passed(const char *limit, double overshoot, double grace);
+    void time_passed(const char *limit, double overshoot);
+    void tell_that_it_waits();
     void main_has_ended();
     void settle();
     void kill_round();
@@ -67,7 +71,7 @@ class Run {
     void kill_tree();
     void signal_tree(int number) const;
     void hold_tree() const;
-    void resume();
+    void resume(const std::vector<int> &cores);
     bool reaped_everybody();
     void finish();
     void judge_at_end();
@@ -76,6 +80,7 @@ class Run {
     Cgroup cgroup_;
     CommandChannel commands_;
     int signals_;
+    int reports_;
     Launched launched_;
     Capture output_;
     Capture errors_;
@@ -93,6 +98,8 @@ class Run {
     int kill_rounds_ = 0;
     int status_ = 0;
     bool main_reaped_ = false;
+    std::string waits_at_;  // the time bound at which it is held
+    bool has_told_ = false;
     bool count_stragglers_ = false;
     std::vector<Process> tree_;
     std::set<pid_t> stragglers_;

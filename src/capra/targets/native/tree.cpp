@@ -158,6 +158,8 @@ std::vector<Process> descendants(bool scan_all) {
     return found;
 }
 
+std::vector<pid_t> threads_of(pid_t pid) { return numeric_entries("/proc/" + std::to_string(pid) + "/task"); }
+
 std::set<pid_t> kill_descendants(bool scan_all) {
     const Lineage lineage(scan_all);
     std::set<pid_t> met;

@@ -31,6 +31,8 @@ extern const double kReapedError;
 // twice. `waitpid` answering ECHILD is the only proof that nobody is left.
 std::vector<Process> descendants(bool scan_all);
 
+std::vector<pid_t> threads_of(pid_t pid);
+
 // Sends SIGKILL to all descendants; gives those it met, zombies included.
 //
 // Each is killed before its children are looked up: a process that has a SIGKILL pending cannot fork any more, so
