@@ -207,7 +207,7 @@ class Clasp:
             pass
         return found[0][1]
 
-    def scenario(self) -> Scenario:
+    def scenario(self, budget: float = TARGET) -> Scenario:
         """As Capra tunes it, and as the referee runs it for the others."""
         problem = self.problem
         clasp = shutil.which("clasp")
@@ -223,7 +223,7 @@ class Clasp:
             objective="par10",
             memory="2GB",
             output={"codes": [10, 20, 30], "solved": "^s (UN)?SATISFIABLE$"},
-            budget={"cpu": TARGET},
+            budget={"cpu": budget},
         )
 
 

@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.strategies run`` makes the simulated tunings that are not in the results yet, strategies interleaved, seed by
 seed (20 seeds, three budgets; ``--problems``, ``--strategies``, ``--seeds``, ``--minutes`` choose); ``… clasp`` makes the real
-ones (5 seeds); ``… table`` prints medians, ranks and permutation tests and draws the curves.
+ones (5 seeds) and ``… judge`` measures their incumbents; ``… table`` prints medians, ranks and permutation tests and draws the
+curves.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import time
 from itertools import product
 
 from benchmarks.strategies import table
-from benchmarks.strategies.clasp import tune_clasp
-from benchmarks.strategies.problems import SIMULATED, problem
-from benchmarks.strategies.rows import Row, forget, key, rows, write_row
-from benchmarks.strategies.settings import SETTINGS, is_planned
+from benchmarks.strategies.clasp import judge, tune_clasp
+from benchmarks.strategies.problems import NAMES, problem
+from benchmarks.strategies.rows import SIMULATED, Row, forget, key, rows, write_row
+from benchmarks.strategies.settings import REAL, SETTINGS, VIRTUAL, is_planned
 from capra.tune import Tuning, tune
 
 
@@ -30,7 +31,8 @@ def tuning(name: str, strategy: str, budget: float, seed: int) -> Row:
             curve.append((under_way.history.spent, dict(incumbent)))
 
     options = {"overhead": "ignore", "engine": "simulated", "seed": seed, "watch": watch}
-    result = tune(made.scenario(seed, budget), **SETTINGS[strategy], **options)
+    options |= SETTINGS[strategy] | VIRTUAL.get(strategy, {})
+    result = tune(made.scenario(seed, budget), **options)
     return {
         "problem": name,
         "strategy": strategy,
@@ -54,30 +56,33 @@ def wanted(problems: list[str], strategies: list[str], seeds: range) -> list[tup
 
 
 def run(given: argparse.Namespace) -> None:
-    forget(given.again)
-    until, known = time.monotonic() + 60.0 * given.minutes, {key(row) for row in rows()}
+    forget(SIMULATED, given.again)
+    until = time.monotonic() + 60.0 * given.minutes
     for name, strategy, budget, seed in wanted(given.problems, given.strategies, range(given.first, given.seeds)):
-        if (name, strategy, budget, seed) in known:
+        if (name, strategy, budget, seed) in {key(row) for row in rows(SIMULATED)}:
             continue
         if time.monotonic() > until:
             return
         row = tuning(name, strategy, budget, seed)
         write_row(row)
-        print(name, strategy, budget, seed, row["curve"][-1], row["runs"], f"{row['own']} s", flush=True)
+        print(name, strategy, budget, seed, row["curve"][-1:], row["runs"], f"{row['own']} s", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(required=True)
-    for name, call in (("run", run), ("clasp", tune_clasp)):
-        making = commands.add_parser(name)
-        making.add_argument("--problems", nargs="+", default=list(SIMULATED), choices=SIMULATED)
-        making.add_argument("--strategies", nargs="+", default=list(SETTINGS), choices=list(SETTINGS))
-        making.add_argument("--seeds", type=int, default=20 if name == "run" else 5)
+    running, real, judging = (commands.add_parser(name) for name in ("run", "clasp", "judge"))
+    running.add_argument("--problems", nargs="+", default=list(NAMES), choices=NAMES)
+    real.add_argument("--budget", type=float, default=90.0, help="CPU seconds of a tuning, ours included")
+    for making, call, strategies, seeds in ((running, run, tuple(SETTINGS), 20), (real, tune_clasp, REAL, 5)):
+        making.add_argument("--strategies", nargs="+", default=list(strategies), choices=list(SETTINGS))
+        making.add_argument("--seeds", type=int, default=seeds)
         making.add_argument("--first", type=int, default=0)
         making.add_argument("--minutes", type=float, default=1e9, help="start no tuning after so many")
         making.add_argument("--again", nargs="+", default=[], choices=list(SETTINGS), help="forget their rows first")
         making.set_defaults(call=call)
+    judging.add_argument("--seeds", type=int, default=3, help="on each of the 20 test instances")
+    judging.set_defaults(call=judge)
     commands.add_parser("table").set_defaults(call=lambda _: table.main())
     given = parser.parse_args()
     given.call(given)

@@ -74,7 +74,7 @@ class Synthetic:
         return self._landscape.test_cost(config)
 
 
-SIMULATED = ("spear", "smooth", "rugged")
+NAMES = ("spear", "smooth", "rugged")
 
 
 @cache

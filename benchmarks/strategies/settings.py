@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from capra.strategies import STRATEGIES
+from capra.strategies import GUARANTEED, STRATEGIES
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "ils-basic": {"strategy": "ils", "variant": "basic"},
@@ -12,11 +12,13 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "gga-forest": {"strategy": "gga", "model": "forest"},
     "gga-no-clock": {"strategy": "gga", "clock": 0.0},
 }
-GIVEN: dict[str, dict[str, Any]] = {"smac": {"refit": 10}}
-"""Options that differ from the defaults: on the virtual clock our own time is left out, and smac would fit before every run."""
-SETTINGS: dict[str, dict[str, Any]] = {name: {"strategy": name} | GIVEN.get(name, {}) for name in STRATEGIES} | VARIANTS
+SETTINGS: dict[str, dict[str, Any]] = {name: {"strategy": name} for name in STRATEGIES} | VARIANTS
+VIRTUAL: dict[str, dict[str, Any]] = {"smac": {"refit": 10}}
+"""Options on the virtual clock, where our own time is left out: smac would fit before every run."""
 PLANNED = {"irace"}
 """Strategies that divide their budget beforehand: each budget is a tuning of its own."""
+REAL = tuple(name for name in STRATEGIES if name not in GUARANTEED)
+"""Who tunes clasp: budgets for a guarantee are another matter (docs/guarantees.md)."""
 
 
 def is_planned(setting: str) -> bool:

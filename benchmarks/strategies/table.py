@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from benchmarks.machine import machine, write_results
-from benchmarks.strategies.rows import Row, rows
+from benchmarks.strategies.rows import REAL, SIMULATED, Row, rows
 from benchmarks.strategies.settings import is_planned
 from capra.analysis.statistics import paired_permutation_test
 
@@ -116,7 +116,7 @@ def curves(problem: str, kept: Sequence[Row]) -> None:
 
 
 def main() -> None:
-    everything, lines = rows(), []
+    everything, lines = [row for place in (SIMULATED, REAL) for row in rows(place) if "curve" in row], []
     for problem in sorted({row["problem"] for row in everything}):
         kept = [row for row in everything if row["problem"] == problem]
         for budget in budgets(problem, kept):
@@ -128,7 +128,7 @@ def main() -> None:
 
 
 def budgets(problem: str, kept: Sequence[Row]) -> list[float]:
-    from benchmarks.strategies.problems import SIMULATED
+    from benchmarks.strategies.problems import NAMES
     from benchmarks.strategies.problems import problem as made
 
-    return list(made(problem).budgets) if problem in SIMULATED else sorted({row["budget"] for row in kept})
+    return list(made(problem).budgets) if problem in NAMES else sorted({row["budget"] for row in kept})

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from capra.errors import InputError
 from capra.runs import Configuration, Outcome, RunRequest, Status, Value
 from capra.strategies import GUARANTEED, STRATEGIES
 from capra.tune import Tuning, tune
@@ -176,6 +177,34 @@ def test_without_capping_every_run_gets_the_whole_cutoff(name: str) -> None:
     runs, _ = drive(make(name, capping=False), 1000)
     assert all(run.request.cutoff == KAPPA for run in runs)
     assert not any(run.outcome.status is Status.CAPPED for run in runs)
+
+
+def test_no_run_is_capped_for_its_quality(name: str) -> None:
+    """What a run reports when it was stopped is no bound on what it would have reported."""
+
+    def judged(request: RunRequest) -> Outcome:
+        found = lognormal(request)
+        return Outcome(Status.SUCCESS, 1.0, request.cutoff, quality=-1.0 / found.time)
+
+    given = scenario(objective="quality", crash_cost=0.0)
+    if name in GUARANTEED:
+        with pytest.raises(InputError, match=r"quality|time"):
+            make(name, given)
+        return
+    runs, _ = drive(make(name, given), 300, 2, judged)
+    assert {run.request.cutoff for run in runs} == {KAPPA}
+
+
+def test_bounds_are_times_whatever_a_time_is_worth(name: str) -> None:
+    """Under a utility costs are no times: a bound of 0.3 on a cost is not one of 0.3 on a time."""
+    given = scenario(objective="utility:uniform(100)")
+    strategy = make(name, given)
+    runs, _ = drive(strategy, 2000, 2)
+    assert strategy.incumbent is not None
+    if name not in GUARANTEED:
+        assert median_time(strategy.incumbent) < 0.8 * median_time(given.default)
+        capped = [run.outcome.time for run in runs if run.outcome.status is Status.CAPPED]
+        assert not capped or max(capped) > 1.0  # of utility nobody loses more than 1
 
 
 def test_every_feature_of_a_space(name: str) -> None:

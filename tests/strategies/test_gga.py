@@ -195,6 +195,27 @@ def test_a_subtree_of_conditions_comes_from_one_parent() -> None:
     assert together.mean() == pytest.approx(0.9, abs=0.02)
 
 
+def test_below_what_the_parents_agree_on_chance_decides_again() -> None:
+    """Both have mode x: it is open (Ansótegui et al. 2009, §3.3), and its two parameters are inherited each by itself."""
+    space = Space(
+        [Categorical("mode", ("x", "y"), "x"), Real("first", 0.0, 1.0, 0.5), Real("second", 0.0, 1.0, 0.5)],
+        {"first": equals("mode", "x"), "second": equals("mode", "x")},
+    )
+    breeder, rng = Breeder(space, 0.0), np.random.default_rng(1)
+    one, two = np.array([0.0, 0.2, 0.2]), np.array([0.0, 0.8, 0.8])
+    children = np.array([breeder.crossed(one, two, rng) for _ in range(4000)])
+    assert (children[:, 1] == children[:, 2]).mean() == pytest.approx(0.5, abs=0.03)
+    assert (children[:, 1] == 0.2).mean() == pytest.approx(0.5, abs=0.03)
+
+
+def test_tournaments_are_of_about_the_same_size() -> None:
+    """20 competitive individuals, at most 8 in a tournament: 7, 7 and 6, everybody once."""
+    strategy = make("gga")
+    assert isinstance(strategy, GGA)
+    sizes = sorted(len(tournament.participants) for tournament in strategy.tournaments)
+    assert sizes == [6, 7, 7]
+
+
 def test_mutation_draws_one_parameter_in_ten() -> None:
     space = rich_space()
     breeder, rng = Breeder(space, 0.1), np.random.default_rng(2)

@@ -38,6 +38,8 @@ class LiveConsole:
         self._events: deque[str] = deque(maxlen=EVENTS)
         self._milestones: int | None = None
         """How many incumbents were told of; None before the first look."""
+        self._lines: int | None = None
+        """How many of the strategy's lines were printed; None before the first look."""
         self._last = 0.0
         self._warnings: dict[str, str] = {}
         """What was warned of, by its words: the figures change all the time."""
@@ -56,6 +58,7 @@ class LiveConsole:
     def watch(self, tuning: Tuning) -> None:
         """Something happened."""
         self._tell_incumbents(tuning)
+        self._tell_lines(tuning)
         for text in tuning.warnings():
             if not self._live and words_of(text) not in self._warnings:
                 self._warn(text)
@@ -76,6 +79,14 @@ class LiveConsole:
             if not self._live and self._milestones is not None:
                 self.console.print(event, highlight=False)
         self._milestones = len(tuning.trajectory)
+
+    def _tell_lines(self, tuning: Tuning) -> None:
+        """Where nobody watches, all of them; the picture shows the last ones."""
+        lines = tuning.strategy.lines
+        if not self._live and self._lines is not None:
+            for line in lines[self._lines :]:
+                self.console.print(line, highlight=False, markup=False, soft_wrap=True)
+        self._lines = len(lines)
 
     def _warn(self, text: str) -> None:
         self.console.print(Text(f"warning: {text}", style="yellow"), soft_wrap=True)

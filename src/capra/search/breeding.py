@@ -40,11 +40,18 @@ class Breeder:
         return one
 
     def crossed(self, one: Floats, two: Floats, rng: np.random.Generator) -> Floats:
-        """Each subtree of conditions mostly from one parent; what that one lacks comes from the other, if it has it."""
-        second = np.zeros(len(self.space), dtype=np.bool_)
+        """Each subtree of conditions mostly from one parent; what that one lacks comes from the other, if it has it.
+
+        From the top down every parameter is labelled with a parent, or is open, where the parents agree and all above it is
+        open; below an open one chance decides.
+        """
+        second, same = np.zeros(len(self.space), dtype=np.bool_), (one == two) | (np.isnan(one) & np.isnan(two))
+        is_open = np.zeros(len(self.space), dtype=np.bool_)
         for j in self._order:
-            above = self._above.get(j)
-            second[j] = rng.random() < 0.5 if above is None else second[above] != (rng.random() >= TOGETHER)
+            above, chance = self._above.get(j), rng.random()
+            free = above is None or is_open[above]
+            is_open[j] = free and same[j]
+            second[j] = chance < 0.5 if free else second[above] != (chance >= TOGETHER)
         mine, other = np.where(second, two, one), np.where(second, one, two)
         return np.where(np.isnan(mine), other, mine)
 

@@ -24,6 +24,8 @@ class Domain:
         self.space = space
         self.pool = tuple(pool)
         self._rows = space.encode(self.pool) if pool else np.empty((0, len(space)))
+        self._near: dict[Configuration, list[Configuration]] = {}
+        """The nearest members of those that were asked for: a local search comes back to where it was again and again."""
 
     def sample(self, n: int, rng: np.random.Generator) -> list[Configuration]:
         """``n`` random configurations; of a small pool the same may come twice."""
@@ -45,9 +47,10 @@ class Domain:
         return [self.pool[int(np.argmin(self.distances(row)))] for row in rows]
 
     def _nearest_members(self, config: Configuration, rng: np.random.Generator) -> list[Configuration]:
-        order = rng.permutation(len(self.pool))  # among equally near ones by chance
-        near = order[np.argsort(self.distances(self.space.encode([config])[0])[order], kind="stable")]
-        others = [self.pool[i] for i in near[: NEAREST + 1].tolist() if self.pool[i] != config][:NEAREST]
+        if config not in self._near:
+            near = np.argsort(self.distances(self.space.encode([config])[0]), kind="stable")[: NEAREST + 1].tolist()
+            self._near[config] = [self.pool[i] for i in near if self.pool[i] != config][:NEAREST]
+        others = self._near[config]
         return [others[i] for i in rng.permutation(len(others)).tolist()]
 
     def distances(self, row: Floats) -> Floats:

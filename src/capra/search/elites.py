@@ -1,4 +1,4 @@
-"""New configurations around the best ones: irace's sampling (López-Ibáñez et al. 2016, §2.2)."""
+"""New configurations around the best ones: irace's sampling (López-Ibáñez et al. 2016, §2.2, with irace 3.5's constants)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,20 @@ from numpy.typing import NDArray
 
 from capra.space import Space
 
-__all__ = ["Model", "child_of", "chosen_elite", "truncated_normal"]
+__all__ = ["Model", "child_of", "chosen_elite", "similar", "truncated_normal", "variables"]
 
 Floats = NDArray[np.float64]
 WIDEST = 0.5
 """The first standard deviation: half of the range."""
+LIKELIEST = 0.2
+"""All categories together are never taken over from an elite with a higher probability."""
+NEAR = 1e-4
+"""Numbers that are no farther from each other, in shares of the range, are alike (irace's softRestartThreshold)."""
+
+
+def variables(space: Space) -> int:
+    """Parameters that can be varied: irace's N^param."""
+    return max(1, int((space.types != 1).sum()))
 
 
 @dataclass(frozen=True)
@@ -24,31 +33,52 @@ class Model:
     """Of numbers, in shares of the range."""
     chances: dict[int, Floats]
     """For each categorical column, how often each category is drawn."""
+    variables: int
 
     @classmethod
     def uniform(cls, space: Space) -> Model:
         """As nothing is known."""
         counts = {j: int(count) for j, count in enumerate(space.types) if count > 0}
-        return cls(WIDEST, {j: np.full(count, 1.0 / count) for j, count in counts.items()})
+        return cls(WIDEST, {j: np.full(count, 1.0 / count) for j, count in counts.items()}, variables(space))
 
     def sharpened(self, row: Floats, children: int, iteration: int, iterations: int) -> Model:
         """For iteration j: σ_j = σ_{j−1}·(1/N_new)^(1/d), p_j = p_{j−1}·(1 − (j−1)/N_iter) + (j−1)/N_iter for its value."""
-        share = min(1.0, (iteration - 1) / iterations)
-        chances = {j: _moved(old, row[j], share) for j, old in self.chances.items()}
-        return Model(self.deviation * (1.0 / max(1, children)) ** (1.0 / len(row)), chances)
+        share, most = min(1.0, (iteration - 1) / iterations), LIKELIEST ** (1.0 / self.variables)
+        chances = {j: _moved(old, row[j], share, most) for j, old in self.chances.items()}
+        return Model(self.deviation * self._step(children), chances, self.variables)
 
-    def softened(self) -> Model:
-        """Soft restart, where children are all alike: the distribution is made wider again."""
+    def softened(self, children: int) -> Model:
+        """Soft restart, where children are alike: two steps back, but at most to where the second iteration began."""
         chances = {j: 0.9 * old + 0.1 * old.max() for j, old in self.chances.items()}
-        return Model(min(WIDEST, 4.0 * self.deviation), {j: new / new.sum() for j, new in chances.items()})
+        back = min(self.deviation / self._step(children) ** 2, WIDEST * self._step(children))
+        return Model(back, {j: new / new.sum() for j, new in chances.items()}, self.variables)
+
+    def _step(self, children: int) -> float:
+        return float((1.0 / max(1, children)) ** (1.0 / self.variables))
 
 
-def _moved(chances: Floats, code: float, share: float) -> Floats:
+def _moved(chances: Floats, code: float, share: float, most: float) -> Floats:
     if np.isnan(code):
         return chances
     moved = chances * (1.0 - share)
     moved[int(code)] += share
-    return np.asarray(moved / moved.sum())
+    bounded = np.minimum(moved / moved.sum(), most)
+    return np.asarray(bounded / bounded.sum())
+
+
+def similar(space: Space, rows: Floats) -> list[int]:
+    """Rows (n, d) that are like another one: the same categories and activity, and numbers that hardly differ."""
+    numbers = np.flatnonzero(space.types == 0)
+    groups: dict[bytes, list[int]] = {}
+    for place, row in enumerate(rows):
+        code = np.where(np.isnan(row), -1.0, np.where(space.types == 0, 0.0, row))
+        groups.setdefault(code.tobytes(), []).append(place)
+    found: list[int] = []
+    for group in (places for places in groups.values() if len(places) > 1):
+        values = np.nan_to_num(rows[group][:, numbers])
+        alike = (np.abs(values[:, None, :] - values[None, :, :]) <= NEAR).all(axis=2).sum(axis=1) > 1
+        found += [place for place, twin in zip(group, alike.tolist(), strict=True) if twin]
+    return sorted(found)
 
 
 def truncated_normal(centre: Floats, deviation: float, u: Floats) -> Floats:

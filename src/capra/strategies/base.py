@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -37,6 +37,10 @@ class Strategy(Protocol):
     @property
     def certificate(self) -> Certificate | None:
         """What is promised of the incumbent now; None for strategies without guarantees."""
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """What it writes down on its way, for a log: lines are only added, at the end."""
 
     def ask(self, n: int) -> list[RunRequest]: ...
 

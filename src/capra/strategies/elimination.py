@@ -7,10 +7,14 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TESTS", "agreement", "friedman", "paired_t"]
+__all__ = ["TESTS", "agreement", "friedman", "paired_t", "quality_variance", "scores"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+SAME = 1.5e-8
+"""Relative difference of means that are the same to R's all.equal."""
+EXACT = 50
+"""From so many pairs on, R takes the normal approximation of Wilcoxon's test."""
 
 
 def friedman(costs: Floats, alpha: float) -> Mask:
@@ -47,7 +51,10 @@ def friedman_statistic(costs: Floats) -> tuple[float, float, Floats]:
 
 
 def paired_t(costs: Floats, alpha: float) -> Mask:
-    """Student's paired t-test of each against the one with the lowest mean, not adjusted for their number."""
+    """Student's paired t-test of each against the one with the lowest mean, not adjusted for their number.
+
+    As in irace, who is nowhere better than that one and worse on average is out without a test.
+    """
     from scipy.special import stdtr
 
     n = len(costs)
@@ -56,18 +63,32 @@ def paired_t(costs: Floats, alpha: float) -> Mask:
     deviation = gaps.std(axis=0, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = gaps.mean(axis=0) / (deviation / np.sqrt(n))
-    p = 2.0 * stdtr(n - 1, -np.abs(t))
-    p[deviation == 0.0] = np.where(gaps.mean(axis=0) > 0.0, 0.0, 1.0)[deviation == 0.0]  # always the same difference
-    return np.asarray(p < alpha)
+    p = np.where((gaps >= 0.0).all(axis=0), 0.0, 2.0 * stdtr(n - 1, -np.abs(t)))
+    return np.asarray((p < alpha) & ~np.isclose(means, means.min(), rtol=SAME, atol=0.0))
 
 
 def _wilcoxon(costs: Floats, alpha: float) -> Mask:
+    """The signed-rank test as R computes it; who is nowhere better is out, and of two who never differ the second."""
     from scipy.stats import wilcoxon
 
     gaps = costs[:, 0] - costs[:, 1]
-    worse = costs.sum(axis=0) > costs.sum(axis=0).min()
-    significant = bool(gaps.any()) and wilcoxon(gaps[gaps != 0.0]).pvalue < alpha
-    return np.asarray(worse & significant)
+    if (gaps <= 0.0).all() or (gaps >= 0.0).all():
+        return np.array([not (gaps <= 0.0).all(), bool((gaps <= 0.0).all())])
+    sizes = np.abs(gaps[gaps != 0.0])
+    is_exact = len(np.unique(sizes)) == len(gaps) < EXACT
+    p = wilcoxon(gaps[gaps != 0.0], correction=True, method="exact" if is_exact else "asymptotic").pvalue
+    walsh = (gaps[:, None] + gaps[None, :])[np.triu_indices(len(gaps))] / 2.0
+    second = float(np.median(walsh)) <= 0.0
+    return np.array([not second, second]) & bool(p < alpha)
+
+
+def scores(costs: Floats, test: str) -> Floats:
+    """What configurations are ordered by, for costs (pairs, configurations): sums of ranks, or means for the t-test."""
+    from scipy.stats import rankdata
+
+    if not len(costs):
+        return np.zeros(costs.shape[1])
+    return np.asarray(rankdata(costs, axis=1).sum(axis=0) if test == "friedman" else costs.mean(axis=0))
 
 
 def agreement(costs: Floats) -> tuple[float, float]:
@@ -77,6 +98,16 @@ def agreement(costs: Floats) -> tuple[float, float]:
         return float("nan"), float("nan")
     w = friedman_statistic(costs)[0] / (n * (k - 1))
     return (n * w - 1.0) / (n - 1.0), w
+
+
+def quality_variance(costs: Floats) -> float:
+    """irace's Qvar: mean variance of the configurations' standardised costs; 0 where all instances say the same."""
+    n, k = costs.shape
+    if n < 2 or k < 2:
+        return float("nan")
+    spread = costs.std(axis=1, ddof=1, keepdims=True)
+    standard = (costs - costs.mean(axis=1, keepdims=True)) / np.where(spread > 0.0, spread, 1.0)
+    return float(standard.var(axis=0, ddof=1).mean())
 
 
 TESTS: Mapping[str, Callable[[Floats, float], Mask]] = {"friedman": friedman, "t-test": paired_t}

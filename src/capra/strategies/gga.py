@@ -125,7 +125,7 @@ class Tournament:
         strategy = self._strategy
         record = strategy.history.record(config)
         spent = sum(record.costs.get(pair, 0.0) for pair in self.pairs)
-        cutoff = min(strategy.kappa_max, limit - spent)
+        cutoff = strategy.cutoff(limit - spent)
         missing = [Want(config, pair, cutoff) for pair in self.pairs if pair not in record.costs]
         if record.wrong or cutoff <= 0.0 or any(strategy.is_known(want) for want in missing):
             return spent, []
@@ -146,7 +146,8 @@ class GGA(Programs):
         self.plan = plan
         self.capping = bool(caps(context, capping))
         self.model = model
-        self.first_clock = plan.clock * self.kappa_max if self.capping and plan.clock else math.inf
+        is_timed = self.capping and plan.clock and self.history.objective.utility is None
+        self.first_clock = plan.clock * self.kappa_max if is_timed else math.inf
         self.domain = Domain(context.scenario.space, context.scenario.configurations)
         self.breeder = Breeder(context.scenario.space, plan.mutation)
         self.prefixes = Prefixes(self.history, self.pairs)
@@ -186,12 +187,12 @@ class GGA(Programs):
         return self.pairs.first(math.ceil(self.plan.first + share * max(0, everything - self.plan.first)))
 
     def _draw(self) -> None:
-        """Divide the competitive gender into tournaments at random."""
+        """Divide the competitive gender at random into as few tournaments as there may be, of about the same size."""
         rng, pairs = self.context.rng(_DRAW, self.generation), self.subset()
         competitive = [individual.config for individual in self.population if individual.competitive]
         order = [competitive[i] for i in rng.permutation(len(competitive)).tolist()]
-        parts = [order[i : i + self.plan.tournament] for i in range(0, len(order), self.plan.tournament)]
-        self.tournaments = [Tournament(self, part, pairs) for part in parts]
+        count = math.ceil(len(order) / self.plan.tournament)
+        self.tournaments = [Tournament(self, order[first::count], pairs) for first in range(count)]
 
     def _race(self) -> Program:
         while wants := list(chain.from_iterable(tournament.wants() for tournament in self.tournaments)):

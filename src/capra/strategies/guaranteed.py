@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from capra.runs import Configuration, Outcome, Run, RunRequest, Status
@@ -57,6 +57,8 @@ class Core(Protocol):
 
 class Guaranteed:
     """A ``Strategy`` around a core; ``promise`` says what holds for its answer now."""
+
+    lines: Sequence[str] = ()
 
     def __init__(
         self,

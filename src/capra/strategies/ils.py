@@ -24,7 +24,7 @@ __all__ = ["ILS", "ils"]
 
 _CHAINS = 10
 """Stream of random numbers (see Context.rng)."""
-BARREN = 100
+BARREN = 20
 """A chain that has needed no run for so many local searches knows all that it can reach."""
 
 Verdict = Generator[Sequence[Want], None, bool]
@@ -229,7 +229,7 @@ class Chain:
         search, prefixes = self.search, self.search.prefixes
         while (known := prefixes.count(config)) < n and not search.history.record(config).wrong:
             limit = search.limit(config, n, bound)
-            cutoff = min(search.kappa_max, limit - prefixes.total(config, known))  # l. 7
+            cutoff = search.cutoff(limit - prefixes.total(config, known))  # l. 7
             until = n if limit == inf else known + 1
             missing = [search.pairs[i] for i in range(known, until)]
             wants = [Want(config, pair, cutoff) for pair in missing if pair not in search.history.record(config).costs]

@@ -1,28 +1,27 @@
 """Iterated racing (López-Ibáñez, Dubois-Lacoste, Pérez Cáceres, Birattari & Stützle 2016), with irace's defaults.
 
-Each iteration samples configurations around the elites of the last one and races them all, pair after pair; a statistical
-test throws out who is worse than the best. With capping (Pérez Cáceres et al. 2017) runs are bounded by what the elites
-need, and whoever is dominated by them is out at once.
+Each iteration samples configurations around the elites of the last one and races them all (see ``elitist``). With capping
+(Pérez Cáceres et al. 2017) runs are bounded by what the elites need. Numbers that the papers leave open are irace 3.5's.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
 from capra.errors import InputError, did_you_mean
 from capra.runs import Configuration, Run
 from capra.runs.history import Pair
 from capra.search.domain import Domain
-from capra.search.elites import Model, child_of, chosen_elite
+from capra.search.elites import Model, child_of, chosen_elite, similar, variables
 from capra.strategies.base import Context, checked
-from capra.strategies.elimination import TESTS, agreement
+from capra.strategies.elimination import TESTS
+from capra.strategies.elitist import Candidate, Race, ranked
 from capra.strategies.programs import Program, Programs, Want, caps
+from capra.strategies.race_table import RaceTable
 
 __all__ = ["Irace", "irace"]
 
@@ -30,16 +29,14 @@ _SAMPLES, _ORDER = 15, 16
 """Streams of random numbers (see Context.rng)."""
 ESTIMATION = 0.02
 """Share of a budget in time that is spent to find out how long a run takes (irace's budgetEstimation)."""
+MOST = 1024
+"""Candidates of a race."""
 BARREN = 50
 """So many races in a row that needed no run mean that nothing is left to try."""
 ATTEMPTS = 20
 """Draws until a child is new and legal."""
-AHEAD = 200
-"""Runs that are wanted at a time: each is looked at whenever one is told."""
-ROWS = 8
-"""Lines of the race table that are shown."""
-
-Steps = Generator[Sequence[Want], None, None]
+FRESH = 200
+"""New pairs that a race may take where there is no end of them."""
 
 
 @dataclass(frozen=True)
@@ -58,35 +55,6 @@ class Plan:
     """0: as many."""
 
 
-@dataclass(eq=False)
-class Candidate:
-    """A configuration in a race, with the distribution that its children would be drawn from."""
-
-    config: Configuration
-    model: Model
-    protected: int = 0
-    """An elite: not to be eliminated before it has met so many of the pairs that it was chosen on."""
-
-
-class Table:
-    """irace's race table: one line per pair."""
-
-    HEAD = "|test|  pair|   alive|       best|  mean best| runs so far|   rho|  KenW|"
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def add(self, mark: str, place: int, alive: Sequence[Candidate], costs: NDArray[np.float64], runs: int) -> None:
-        means = costs.mean(axis=0)
-        best = int(means.argmin())
-        rho, w = agreement(costs)
-        figures = f"{alive[best].config.id[:11]:>11}|{means[best]:11.5g}|{runs:12d}|{rho:+6.2f}|{w:6.2f}|"
-        self.lines.append(f"|   {mark}|{place:6d}|{len(alive):8d}|{figures}")
-
-    def shown(self) -> list[tuple[str, str]]:
-        return [("", self.HEAD), *(("", line) for line in self.lines[-ROWS:])]
-
-
 class Irace(Programs):
     """A ``Strategy``: race after race. The incumbent is the best elite."""
 
@@ -96,12 +64,13 @@ class Irace(Programs):
         self.plan = plan
         self.capping = bool(caps(context, capping))
         self.domain = Domain(space, context.scenario.configurations)
-        usual = math.floor(2.0 + math.log2(len(space)))  # López-Ibáñez et al. 2016, §2.2
+        usual = math.floor(2.0 + math.log2(variables(space)))  # López-Ibáñez et al. 2016, §2.2
         self.iterations, self.survivors = plan.iterations or usual, plan.survivors or usual
         self.iteration = -1
         """j; the estimation is iteration 0."""
         self.elites: list[Candidate] = []
-        self.table = Table()
+        self.table = RaceTable()
+        self.lines = self.table.lines
         self._used: list[Pair] = []
         """The pairs of earlier races."""
         self._barren = 0
@@ -124,10 +93,11 @@ class Irace(Programs):
         if self.iteration == 0:
             yield from self._estimate()
             return
+        if self.iteration == 1:
+            self._shorten()
         runs = self._runs_left() / max(1, self.iterations - self.iteration + 1)  # B_j = (B − B_used)/(N_iter − j + 1)
-        wanted = math.floor(runs / (self.plan.first_test + self.plan.each_test * min(5, self.iteration)))  # |Θ_j|
-        candidates = [*self.elites, *self._sample(max(wanted, self.survivors + 2) - len(self.elites))]
-        yield from self._race(candidates, runs)
+        candidates = [*self.elites, *self._sample(max(self._size(runs), self.survivors + 2) - len(self.elites))]
+        yield from self._race(candidates, math.floor(runs))
 
     def _estimate(self) -> Program:
         """How long does a run take? The default and random configurations on the first pair, for 2 % of the budget."""
@@ -137,11 +107,13 @@ class Irace(Programs):
             fresh = self.domain.sample(1, self.context.rng(_SAMPLES, 0, number))[0]
             config = first[number] if number < len(first) else fresh
             number += 1
-            if config in self._tried and number > ATTEMPTS:
+            if (config in self._tried and number > ATTEMPTS) or len(self._tried) >= MOST:
                 return
+            want = Want(config, self.pairs[0], self.kappa_max)
             if config not in self._tried:
                 self._tried.append(config)
-                yield from self._made([Want(config, self.pairs[0], self.kappa_max)])
+                while not self.is_known(want):
+                    yield [want]
 
     def _runs_left(self) -> float:
         """B − B_used in runs: what is left of the budget, by the mean time of the runs so far."""
@@ -150,150 +122,112 @@ class Irace(Programs):
         each = spent / self.told if self.told and spent > 0.0 else 1.0
         return max(0.0, min(budget.runs - self.told, time / each))
 
+    def _shorten(self) -> None:
+        """As many iterations as the budget has runs for (irace's minimum budget), but one at least."""
+        while self.iterations > 1 and self._runs_left() < self._least(self.iterations):
+            self.iterations -= 1
+
+    def _least(self, iterations: int) -> int:
+        plan = self.plan
+        new, step = plan.new_instances, max(plan.each_test, plan.new_instances)
+        later = (iterations - 5) * new + 5 * step if iterations > 5 else (iterations - 1) * step
+        return (self.survivors + 1) * iterations * (plan.first_test + plan.each_test + later)
+
+    def _size(self, runs: float) -> int:
+        """|Θ_j|: candidates that B_j suffices for; what elites have run before is saved."""
+        plan, old = self.plan, len(self._used)
+        pairs = plan.first_test + plan.each_test * min(5, self.iteration)
+        if old:
+            pairs = max(pairs, math.ceil((old + plan.new_instances) / plan.each_test) * plan.each_test)
+        return min(MOST, math.floor((math.floor(runs) + len(self.elites) * old) / pairs))
+
     # --- sampling ---
 
     def _sample(self, count: int) -> list[Candidate]:
         """New candidates: what the estimation began with, uniform ones in the first iteration, then children of elites."""
-        known = {elite.config for elite in self.elites}
-        space, found = self.context.scenario.space, list[Candidate]()
+        space = self.context.scenario.space
         for elite in self.elites:
             row = space.encode([elite.config])[0]
             elite.model = elite.model.sharpened(row, count, self.iteration, max(self.iterations, self.iteration))
-        while len(found) < count and (candidate := self._new(len(found), known)) is not None:
+        found = self._drawn(count, 0)
+        if self.elites and (parents := self._parents_of_twins(found)):
+            for parent in parents:  # soft restart
+                parent.model = parent.model.softened(count)
+            found = self._drawn(count, 1)
+        return found
+
+    def _parents_of_twins(self, found: Sequence[Candidate]) -> list[Candidate]:
+        everybody = [*self.elites, *found]
+        rows = self.context.scenario.space.encode([one.config for one in everybody])
+        twins = [everybody[place] for place in similar(self.context.scenario.space, rows)]
+        return list(
+            dict.fromkeys(one.parent if one.parent in self.elites and one not in self.elites else one for one in twins)
+        )
+
+    def _drawn(self, count: int, attempt: int) -> list[Candidate]:
+        rng, space = self.context.rng(_SAMPLES, self.iteration, attempt), self.context.scenario.space
+        begun = self._tried[:count] if not self.elites else []
+        uniform = Model.uniform(space)
+        found = [Candidate(config, uniform, protected=self.plan.first_test) for config in begun]
+        known = {one.config for one in [*self.elites, *found]}
+        while len(found) < count and (candidate := self._new(known if attempt or not self.elites else set(), rng)):
             known.add(candidate.config)
             found.append(candidate)
         return found
 
-    def _new(self, number: int, known: set[Configuration]) -> Candidate | None:
-        """A candidate that is not in the race yet; where the elites' children are all alike, from a wider distribution."""
-        rng, space = self.context.rng(_SAMPLES, self.iteration, number), self.context.scenario.space
-        if len(known) == len(self.domain.pool) > 0:
-            return None
-        if not self.elites and number < len(self._tried):
-            return Candidate(self._tried[number], Model.uniform(space))
-        for attempt in range(ATTEMPTS):
-            candidate = self._child(rng, soften=attempt == ATTEMPTS // 2) if self.elites else None
-            candidate = candidate or Candidate(self.domain.sample(1, rng)[0], Model.uniform(space))
+    def _new(self, known: set[Configuration], rng: np.random.Generator) -> Candidate | None:
+        """A candidate that is not ``known``; None if there is hardly another."""
+        for _ in range(ATTEMPTS):
+            candidate = self._child(rng) if self.elites else None
+            candidate = candidate or Candidate(self.domain.sample(1, rng)[0], Model.uniform(self.context.scenario.space))
             if candidate.config not in known and not self.history.record(candidate.config).wrong:
                 return candidate
         return None
 
-    def _child(self, rng: np.random.Generator, *, soften: bool) -> Candidate | None:
+    def _child(self, rng: np.random.Generator) -> Candidate | None:
         """Of an elite, the better ones more often; None if it is forbidden."""
         space, elite = self.context.scenario.space, self.elites[chosen_elite(len(self.elites), rng)]
-        if soften:
-            elite.model = elite.model.softened()
         row = child_of(space, space.encode([elite.config])[0], elite.model, rng)
         legal = self.domain.legal(row[None, :])
-        return Candidate(legal[0], elite.model) if legal else None
+        return Candidate(legal[0], elite.model, elite) if legal else None
 
-    # --- a race ---
+    # --- races ---
 
     def _race(self, candidates: list[Candidate], runs: float) -> Program:
-        """Pair after pair, until there is no budget for another, or enough are out, or the tests say nothing any more."""
-        order, old, began, quiet = self._order(), len(self._used), self.told, 0
-        alive, met = candidates, 0
-        while met < len(order) and not self._is_over(alive, met, old, quiet, began, runs):
-            met += 1
-            if met < old and all(order[met - 1] in self.history.record(one.config).costs for one in alive):
-                continue  # all of it is known: the next test that somebody ran for sees it as well
-            yield from self._step(alive, order[:met])
-            alive = self._sound(alive, order[:met])
-            alive, mark = self._eliminate(alive, order[:met])
-            quiet = 0 if mark == "-" else quiet + (met > old)
-            if alive:
-                self._note(mark, alive, order[:met], old)
-        self._used = list(dict.fromkeys([*self._used, *order[:met]]))
-        self._choose(alive, order[:met])
+        fresh, order = self._order()
+        self._protect(order[: fresh + len(self._used)], fresh)
+        self.table.begin(
+            f"iteration {self.iteration} of {max(self.iterations, self.iteration)}: {len(candidates)} candidates, "
+            f"{len(self.elites)} of them elites, at most {runs:.0f} runs"
+        )
+        race = Race(self, candidates, order, tuple(self._used), runs)
+        yield from race.run()
+        self._used = list(dict.fromkeys([*self._used, *race.pairs]))
+        self._choose(race)
 
-    def _order(self) -> list[Pair]:
-        """Elitist: a new pair, then those of earlier races in another order, then as many new ones as it takes."""
-        fresh = len(self._used) + 200 if math.isinf(self.pairs.length) else int(self.pairs.length)
+    def _order(self) -> tuple[int, list[Pair]]:
+        """Elitist: some new pairs (how many), then those of earlier races in another order, then as many as it takes."""
         known = set(self._used)
-        new = [pair for pair in self.pairs.first(fresh) if pair not in known]
+        most = len(self._used) + FRESH if math.isinf(self.pairs.length) else int(self.pairs.length)
+        new = [pair for pair in self.pairs.first(most) if pair not in known]
+        first = min(len(new), self.plan.new_instances) if self._used else 0
         shuffled = self.context.rng(_ORDER, self.iteration).permutation(len(self._used)).tolist()
-        first = self.plan.new_instances if self._used else 0
-        return [*new[:first], *(self._used[i] for i in shuffled), *new[first:]]
+        return first, [*new[:first], *(self._used[i] for i in shuffled), *new[first:]]
 
-    def _is_over(self, alive: Sequence[Candidate], met: int, old: int, quiet: int, began: int, runs: float) -> bool:
-        if not alive or met < min(self.plan.first_test, self.pairs.length):
-            return not alive
-        few = len(alive) <= self.survivors and met > old
-        return few or self.told - began + len(alive) > runs or (quiet >= self.plan.elitist_limit and met > old)
+    def _protect(self, safe: Sequence[Pair], fresh: int) -> None:
+        """Elites, until they have met the last of the pairs that they were chosen on."""
+        for elite in self.elites:
+            costs = self.history.record(elite.config).costs
+            elite.protected = max([fresh, *(place + 1 for place, pair in enumerate(safe) if pair in costs)])
 
-    def _step(self, alive: Sequence[Candidate], pairs: Sequence[Pair]) -> Steps:
-        """Everybody runs on the last of the pairs: who sets the bound first, then the others under it."""
-        leaders = self._leaders(alive, pairs[:-1])
-        yield from self._made([Want(one.config, pairs[-1], self.kappa_max) for one in leaders])
-        bound = self._bound(leaders, pairs)
-        others = [one.config for one in alive if one not in leaders]
-        wants = [Want(config, pairs[-1], self._cutoff(config, bound, pairs)) for config in others]
-        yield from self._made([want for want in wants if want.cutoff > 0.0])
-
-    def _leaders(self, alive: Sequence[Candidate], pairs: Sequence[Pair]) -> list[Candidate]:
-        """Elites of the last race; in the first one the best so far."""
-        elites = [one for one in alive if one.protected]
-        if elites or not pairs or not self.capping:
-            return elites or ([] if self.capping and pairs else list(alive))
-        return sorted(alive, key=lambda one: self.history.total(one.config, pairs))[: self.survivors]
-
-    def _bound(self, leaders: Sequence[Candidate], pairs: Sequence[Pair]) -> float:
-        """What the pairs may cost together: the median of what they cost the leaders (cappingType "median")."""
-        totals = [self.history.total(one.config, pairs) for one in leaders]
-        finite = [total for total in totals if total < math.inf]
-        return float(np.median(finite)) if self.capping and finite else math.inf
-
-    def _cutoff(self, config: Configuration, bound: float, pairs: Sequence[Pair]) -> float:
-        """What is left of the bound for the last pair (boundType "candidate"); 0: it is dominated."""
-        return min(self.kappa_max, bound - self.history.total(config, pairs[:-1]))
-
-    def _made(self, wants: Sequence[Want]) -> Steps:
-        """Wait until all of them are known."""
-        missing = (want for want in wants if not self._is_answered(want))
-        window = list(islice(missing, AHEAD))
-        while window:
-            yield window
-            window = [want for want in window if not self._is_answered(want)]
-            window += islice(missing, AHEAD - len(window))
-
-    def _is_answered(self, want: Want) -> bool:
-        return self.is_known(want) or self.history.record(want.config).wrong
-
-    def _sound(self, alive: Sequence[Candidate], pairs: Sequence[Pair]) -> list[Candidate]:
-        """Without those that were refuted, or cut because the elites dominate them."""
-        kept = [one for one in alive if not self.history.record(one.config).wrong]
-        return [one for one in kept if self.history.total(one.config, pairs) < math.inf]
-
-    def _eliminate(self, alive: list[Candidate], pairs: Sequence[Pair]) -> tuple[list[Candidate], str]:
-        """irace's marks: x no test, - some are out, = none is."""
-        met = len(pairs)
-        due = met >= self.plan.first_test and (met - self.plan.first_test) % self.plan.each_test == 0
-        if not due or len(alive) < 2:
-            return alive, "x"
-        worse = TESTS[self.plan.test](self._costs(alive, pairs), 1.0 - self.plan.confidence)
-        kept = [one for one, out in zip(alive, worse.tolist(), strict=True) if not out or met < one.protected]
-        return kept, "-" if len(kept) < len(alive) else "="
-
-    def _costs(self, alive: Sequence[Candidate], pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        records = [self.history.record(one.config).costs for one in alive]
-        return np.array([[costs[pair] for costs in records] for pair in pairs])
-
-    def _note(self, mark: str, alive: Sequence[Candidate], pairs: Sequence[Pair], old: int) -> None:
-        costs = self._costs(alive, pairs)
-        self.table.add(mark, len(pairs), alive, costs, self.told)
-        if not self.elites or len(pairs) > old:  # the elites have nothing that the others lack
-            self.incumbent = alive[int(costs.mean(axis=0).argmin())].config
-
-    # --- elites ---
-
-    def _choose(self, alive: Sequence[Candidate], pairs: Sequence[Pair]) -> None:
-        """The best survivors, by their mean cost; if a race left nobody, the elites stay who they are."""
-        ranked = sorted(alive, key=lambda one: self.history.total(one.config, pairs))[: self.survivors]
-        for one in ranked:
-            one.protected = len(self._used) + self.plan.new_instances
-        self.elites = ranked or [one for one in self.elites if not self.history.record(one.config).wrong]
-        if ranked:
-            self.incumbent = ranked[0].config
+    def _choose(self, race: Race) -> None:
+        """The best survivors; if a race left nobody, the elites stay who they are."""
+        best = ranked(race, self.plan.test)[: self.survivors]
+        self.elites = best or [one for one in self.elites if not self.history.record(one.config).wrong]
+        for elite in self.elites:
+            elite.parent = None
+        if best:
+            self.incumbent = best[0].config
 
     def consider(self, config: Configuration) -> None:
         record = self.history.record(config)
@@ -303,8 +237,8 @@ class Irace(Programs):
             self.incumbent = config
 
     def describe(self) -> list[tuple[str, str]]:
-        text = f"{self.iteration} of {self.iterations}, {len(self.elites)} elites"
-        return [("iteration", text), *self.table.shown()]
+        text = f"{self.iteration} of {max(self.iterations, self.iteration)}, {len(self.elites)} elites"
+        return [("iteration", text), *(("", line) for line in self.table.shown())]
 
 
 def irace(
@@ -330,7 +264,7 @@ def irace(
         checked("first_test", first_test, 2, whole=True),
         checked("each_test", each_test, 1, whole=True),
         checked("new_instances", new_instances, 0, whole=True),
-        checked("elitist_limit", elitist_limit, 1, whole=True),
+        checked("elitist_limit", elitist_limit, 0, whole=True),
         checked("iterations", iterations, 0, whole=True),
         checked("survivors", survivors, 0, whole=True),
     )

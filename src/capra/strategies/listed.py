@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
 from capra.runs import Configuration, History, Run, RunRequest, Status
 from capra.strategies.base import Context
@@ -17,6 +18,7 @@ class Listed:
 
     incumbent: Configuration | None = None
     certificate: None = None
+    lines: Sequence[str] = ()
 
     def __init__(self, context: Context, requests: list[RunRequest]) -> None:
         self.history = History(context.scenario.objective, context.scenario.cutoff)

@@ -27,6 +27,7 @@ class PairOrder:
         self._context = context
         self._instances: list[str | None] = [instance.name for instance in context.scenario.instances] or [None]
         self._known: list[Pair] = []
+        self._places: dict[Pair, int] = {}
 
     @property
     def length(self) -> float:
@@ -40,6 +41,12 @@ class PairOrder:
         while len(self._known) <= position:
             self._known += self._round(len(self._known) // len(self._instances))
         return self._known[position]
+
+    def place(self, pair: Pair) -> int:
+        """The position of a pair that was given out before."""
+        while len(self._places) < len(self._known):
+            self._places[self._known[len(self._places)]] = len(self._places)
+        return self._places[pair]
 
     def first(self, count: float) -> list[Pair]:
         """The first ``count`` pairs, or all."""

@@ -65,6 +65,7 @@ class Programs(ABC):
     """A ``Strategy`` that runs programs. Subclasses begin them, and say who the incumbent is."""
 
     certificate: None = None
+    lines: Sequence[str] = ()
 
     def __init__(self, context: Context) -> None:
         scenario = context.scenario
@@ -115,6 +116,10 @@ class Programs(ABC):
         """Does the history answer it: was it run to the end, or for at least as long as is wanted?"""
         record = self.history.record(want.config)
         return want.pair in record.costs or record.bounds.get(want.pair, 0.0) >= want.cutoff
+
+    def cutoff(self, cost: float) -> float:
+        """How long a run may take that may cost so much at most; 0: nothing is left to spend."""
+        return min(self.kappa_max, self.history.objective.time_for(cost))
 
     @property
     def all_busy(self) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections import ChainMap, OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from capra.runs import Configuration, Run, RunRequest, Status
@@ -46,6 +46,7 @@ class Race:
     """
 
     certificate: None = None
+    lines: Sequence[str] = ()
 
     def __init__(
         self,
