@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from capra.report.console import LiveConsole
+from capra.strategies.race_table import HEAD
 from capra.tune import Tuning, resume
 from tests.test_tune import small, tune
 
@@ -28,3 +29,17 @@ def test_incumbents_of_an_earlier_session_are_no_news(tmp_path: Path) -> None:
     assert [line.split()[3].rstrip(",") for line in screen.getvalue().splitlines() if "new incumbent" in line] == [
         milestone.config.id[:6] for milestone in after[len(before) :]
     ]
+
+
+def test_the_race_table_is_printed_where_nobody_watches() -> None:
+    """All lines, each once; those of an earlier session are no news."""
+    screen, told = io.StringIO(), list[str]()
+
+    def watch(tuning: Tuning) -> None:
+        console.watch(tuning)
+        told[:] = tuning.strategy.lines
+
+    with LiveConsole(Console(file=screen, width=80)) as console:
+        tune(small(runs=120), strategy="irace", watch=watch)
+    assert HEAD in told
+    assert [line for line in screen.getvalue().splitlines() if line[:1] in "#+|"] == told

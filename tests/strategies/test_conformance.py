@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +206,22 @@ def test_bounds_are_times_whatever_a_time_is_worth(name: str) -> None:
         assert median_time(strategy.incumbent) < 0.8 * median_time(given.default)
         capped = [run.outcome.time for run in runs if run.outcome.status is Status.CAPPED]
         assert not capped or max(capped) > 1.0  # of utility nobody loses more than 1
+
+
+def test_a_rounded_cutoff_is_no_reason_to_ask_again(name: str) -> None:
+    """Real engines count in whole nanoseconds: what was stopped at its cutoff seems to have been stopped just before."""
+
+    def rounding(request: RunRequest) -> Outcome:
+        found = lognormal(request)
+        if found.status is not Status.CAPPED:
+            return found
+        cut = max(1e-9, math.floor(found.time * 1e9) / 1e9)
+        return Outcome(Status.CAPPED, cut, cut)
+
+    runs, _ = drive(make(name), 800, 2, rounding)
+    spent = [run for run in runs if run.outcome.status is Status.CAPPED and run.request.cutoff - run.outcome.time < 1e-6]
+    asked = [(run.request.cell, run.request.cutoff) for run in spent]
+    assert len(set(asked)) == len(asked)
 
 
 def test_every_feature_of_a_space(name: str) -> None:

@@ -143,6 +143,42 @@ def test_the_next_generation_by_hand() -> None:
     assert space.configuration(dict(strategy.population[7].config))
 
 
+def test_the_children_of_a_generation_by_hand() -> None:
+    """Four tournaments of two on one pair: the quicker ones win and mate with the others' gender, nobody else has children.
+
+    Winners have m = 0.1 to 0.4, losers 0.6 to 0.9, and mates f = 0.1 to 0.8; without mutation a child has its m and f from a
+    winner (f = 0) or a mate (m = 0). All of age 2 die but the incumbent, and as many are born, half of them competitive.
+    """
+    given = Scenario(
+        target="some:function",
+        space=Space([Real("m", 0.0, 1.0, 0.5), Real("f", 0.0, 1.0, 0.5)]),
+        instances=["i0"],
+        cutoff=KAPPA,
+        deterministic=True,
+    )
+    strategy = gga(Context(given), population=16, tournament=2, first=1, mutation=0.0, clock=0.0)
+    own = [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9]
+    rivals = [Configuration({"m": m, "f": 0.0}) for m in own]
+    mates = [Configuration({"m": 0.0, "f": f}) for f in own]
+    strategy.population = [Individual(config, config in rivals, 2) for config in (*rivals, *mates)]
+    pairs = strategy.subset()
+    strategy.tournaments = [Tournament(strategy, rivals[k::4], pairs) for k in range(4)]
+    for config in rivals:
+        time = 10.0 * float(config["m"])
+        strategy.history.add(Run(RunRequest(config, *pairs[0], KAPPA), Outcome(Status.SUCCESS, time, KAPPA)))
+    assert [tournament.winners for tournament in strategy.tournaments] == [[rivals[k]] for k in range(4)]
+    strategy.incumbent = rivals[0]
+    strategy._succeed()
+    old, young = strategy.population[0], strategy.population[1:]
+    assert (old.config, old.age, len(young)) == (rivals[0], 2, 15)
+    assert [one.age for one in young] == [0] * 15
+    assert sum(one.competitive for one in young) == 7
+    bred = [one.config for one in young if {float(one.config["m"]), float(one.config["f"])} <= {0.0, *own}]
+    assert len(bred) >= 8  # a clone of another child is replaced by a random configuration
+    assert {float(config["m"]) for config in bred} <= {0.0, 0.1, 0.2, 0.3, 0.4}
+    assert any(float(config["m"]) > 0.0 and float(config["f"]) > 0.0 for config in bred)
+
+
 def test_the_population_is_constant_and_only_the_incumbent_grows_old() -> None:
     strategy = make("gga")
     assert isinstance(strategy, GGA)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from itertools import count
 from typing import TypeVar
 
 import numpy as np
@@ -14,9 +15,10 @@ from capra.scenario import Scenario
 from capra.search.domain import Domain
 from capra.space import Categorical, Integer, Real, Space
 from capra.strategies.base import Context
-from capra.strategies.ils import ILS, Chain, ils
+from capra.strategies.ils import _CHAINS, ILS, Chain, ils
 from capra.strategies.programs import Want
-from tests.strategies.conformance import Decisions, drive, make, scenario
+from tests.strategies.conformance import Decisions, drive, lognormal, make, scenario
+from tests.strategies.plain_ils import Enough, PlainILS
 
 KAPPA = 300.0
 T = TypeVar("T")
@@ -81,6 +83,22 @@ def test_a_step_of_focused_ils_by_hand() -> None:
     ]
     assert chain.bonus == 0
     assert strategy.incumbent == configs["new"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_whole_search_is_the_papers(seed: int) -> None:
+    """Run by run, with its cutoffs: start, local searches, perturbation, acceptance, bonus runs, aggressive capping."""
+    runs, _ = drive(make("ils", seed=seed), 700)
+    fresh = make("ils", seed=seed)
+    assert isinstance(fresh, ILS)
+    plain = PlainILS(fresh.domain, fresh.pairs, lognormal, (fresh.context.rng(_CHAINS, 0, step) for step in count(1)))
+    plain.enough = len(runs)
+    with pytest.raises(Enough):
+        plain.search(scenario().default)
+    made = [(run.request.config.id, run.request.instance, run.request.seed, run.request.cutoff) for run in runs]
+    assert len(made) > 200
+    assert [entry[:3] for entry in made] == [entry[:3] for entry in plain.made]
+    assert [entry[3] for entry in made] == pytest.approx([entry[3] for entry in plain.made])
 
 
 def test_equal_numbers_of_runs_earn_two_bonus_runs_and_a_run_each() -> None:

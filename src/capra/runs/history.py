@@ -18,6 +18,8 @@ __all__ = ["History", "Pair", "Record"]
 Pair = tuple[str | None, int]
 """(instance, seed): what configurations are compared on."""
 _CAPPED, _LOST, _WRONG = Status.CAPPED, Status.LOST, Status.WRONG  # looking one up in its class takes longer than a sum
+ROUNDED = 1e-8
+"""An engine may give a cutoff back rounded, or scaled to and fro: a run stopped there was not stopped before it."""
 
 
 class Record:
@@ -44,6 +46,11 @@ class Record:
     def mean(self) -> float:
         """Mean cost of the complete runs; infinite where there is none."""
         return self.total / len(self.costs) if self.costs else math.inf
+
+    def outlasted(self, pair: Pair, cutoff: float) -> bool:
+        """Was a run of that pair stopped at this cutoff, or later?"""
+        bound = self.bounds.get(pair, 0.0)
+        return bound >= cutoff or math.isclose(bound, cutoff, abs_tol=ROUNDED)
 
     def at_least(self, objective: Objective) -> float:
         """Mean cost of all its pairs; those that were only capped count as the least that they can cost."""

@@ -196,7 +196,7 @@ class Guaranteed:
         cell = self._cells.get(config, _NOTHING).get(pair)
         if cell is not None:
             return cell[1], cell[0] <= cap
-        return (0.0, False) if self.history.record(config).bounds.get(pair, 0.0) >= cap else None
+        return (0.0, False) if self.history.record(config).outlasted(pair, cap) else None
 
     # --- the answer ---
 

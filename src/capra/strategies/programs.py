@@ -115,7 +115,7 @@ class Programs(ABC):
     def is_known(self, want: Want) -> bool:
         """Does the history answer it: was it run to the end, or for at least as long as is wanted?"""
         record = self.history.record(want.config)
-        return want.pair in record.costs or record.bounds.get(want.pair, 0.0) >= want.cutoff
+        return want.pair in record.costs or record.outlasted(want.pair, want.cutoff)
 
     def cutoff(self, cost: float) -> float:
         """How long a run may take that may cost so much at most; 0: nothing is left to spend."""

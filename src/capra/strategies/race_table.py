@@ -40,7 +40,7 @@ class RaceTable:
         figures = [
             mark,
             f"{number:11d}",
-            f"{bound:8.2f}" if math.isfinite(bound) else "      NA",
+            f"{bound:8.4g}" if math.isfinite(bound) else "      NA",
             f"{costs.shape[1]:11d}",
             f"{best[:11]:>11}",
             f"{costs[:, place].mean():16.10g}",
