@@ -14,7 +14,8 @@ from capra.strategies import STRATEGIES
 
 
 def row(strategy: str, budget: float, seed: int, *curve: tuple[float, float]) -> dict[str, object]:
-    return {"strategy": strategy, "budget": budget, "seed": seed, "curve": [list(point) for point in curve]}
+    points = [list(point) for point in curve]
+    return {"strategy": strategy, "budget": budget, "seed": seed, "default": 99.0, "curve": points}
 
 
 def test_every_strategy_of_the_registry_takes_part() -> None:
@@ -23,8 +24,10 @@ def test_every_strategy_of_the_registry_takes_part() -> None:
 
 
 def test_a_curve_is_read_where_the_budget_ends() -> None:
+    """Before there is an incumbent, a tuning has nothing to show but the default."""
     made = row("roar", 100.0, 0, (1.0, 50.0), (10.0, 20.0), (80.0, 5.0))
-    assert [at(made, budget) for budget in (0.5, 5.0, 10.0, 79.0, 100.0)] == [50.0, 50.0, 20.0, 20.0, 5.0]
+    assert [at(made, budget) for budget in (0.5, 5.0, 10.0, 79.0, 100.0)] == [99.0, 50.0, 20.0, 20.0, 5.0]
+    assert at(row("sp", 100.0, 0), 100.0) == 99.0
 
 
 def test_a_planned_tuning_counts_only_for_its_own_budget() -> None:

@@ -38,6 +38,7 @@ def tuning(name: str, strategy: str, budget: float, seed: int) -> Row:
         "strategy": strategy,
         "budget": budget,
         "seed": seed,
+        "default": round(made.default_cost(seed), 4),
         "curve": [[round(spent, 2), round(made.test_cost(config), 4)] for spent, config in curve],
         "spent": round(result.spent, 1),
         "runs": len(result.history),

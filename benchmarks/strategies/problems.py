@@ -26,6 +26,9 @@ class Problem(Protocol):
 
     def test_cost(self, config: dict[str, Any]) -> float: ...
 
+    def default_cost(self, seed: int) -> float:
+        """Of the configuration that a tuning begins with: what it has to show before it has an incumbent."""
+
 
 class Recorded:
     """The 1,000 recorded configurations of SPEAR on 302 training instances, each under its 26 parameters.
@@ -42,15 +45,21 @@ class Recorded:
 
     def scenario(self, seed: int, budget: float) -> Scenario:
         configs, rows = zip(*self._rows.items(), strict=True)
-        first = configs[int(np.random.default_rng(seed).integers(len(configs)))]
         kept, recorded = list(rows), self._spear.table
-        space = _starting_from(self._space, first)
+        space = _starting_from(self._space, self._first(seed))
         table = Table(recorded.times[kept], recorded.solved[kept], configs, recorded.instances, spear.CUTOFF, space)
         return table.scenario(train=self._spear.train, budget={"cpu": budget})
+
+    def _first(self, seed: int) -> Configuration:
+        configs = list(self._rows)
+        return configs[int(np.random.default_rng(seed).integers(len(configs)))]
 
     def test_cost(self, config: dict[str, Any]) -> float:
         row = self._rows[Configuration(config)]
         return float(self._spear.costs[row, self._spear.test].mean())
+
+    def default_cost(self, seed: int) -> float:
+        return self.test_cost(dict(self._first(seed)))
 
 
 def _starting_from(space: Space, config: Configuration) -> Space:
@@ -72,6 +81,9 @@ class Synthetic:
 
     def test_cost(self, config: dict[str, Any]) -> float:
         return self._landscape.test_cost(config)
+
+    def default_cost(self, seed: int) -> float:
+        return self.test_cost(dict(self._landscape.space.default))
 
 
 NAMES = ("spear", "smooth", "rugged")

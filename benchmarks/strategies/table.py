@@ -12,6 +12,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from benchmarks.machine import machine, write_results
+from benchmarks.strategies.problems import NAMES
+from benchmarks.strategies.problems import problem as made
 from benchmarks.strategies.rows import REAL, SIMULATED, Row, rows
 from benchmarks.strategies.settings import is_planned
 from capra.analysis.statistics import paired_permutation_test
@@ -21,15 +23,17 @@ REFERENCE = "roar"
 """Whom everybody is tested against: racing without any search."""
 FEWEST = 3
 """Seeds that a rank takes at least."""
+SHOWN = 4
+"""Seeds that every line of a curve is drawn from at least."""
 
 Finals = dict[str, dict[int, float]]
 """Strategy and seed to the test cost of the last incumbent."""
 
 
 def at(row: Row, budget: float) -> float:
-    """Test cost of the incumbent when so much was spent; the first one before there was any."""
+    """Test cost of the incumbent when so much was spent; the default's before there was any."""
     known = [cost for spent, cost in row["curve"] if spent <= budget]
-    return float(known[-1] if known else row["curve"][0][1])
+    return float(known[-1] if known else row["default"])
 
 
 def finals(kept: Sequence[Row], budget: float) -> Finals:
@@ -37,7 +41,8 @@ def finals(kept: Sequence[Row], budget: float) -> Finals:
     found: Finals = defaultdict(dict)
     for row in kept:
         if row["budget"] == budget or (row["budget"] > budget and not is_planned(row["strategy"])):
-            found[row["strategy"]][row["seed"]] = at(row, budget)
+            # a run may end a little after the budget did: it was paid for when it began
+            found[row["strategy"]][row["seed"]] = at(row, math.inf if row["budget"] == budget else budget)
     return found
 
 
@@ -102,33 +107,30 @@ def curves(problem: str, kept: Sequence[Row]) -> None:
     import matplotlib.pyplot as plt
 
     most = max(row["budget"] for row in kept)
-    grid = np.geomspace(most / 200.0, most, 120)
+    grid = np.geomspace(most / 200.0 if problem in NAMES else most / 8.0, most, 120)
     figure, axes = plt.subplots(figsize=(7, 4.2))
     for strategy in sorted({row["strategy"] for row in kept}):
         mine = [row for row in kept if row["strategy"] == strategy and row["budget"] == most]
-        if mine:
+        if len(mine) >= SHOWN:
             axes.plot(grid, [np.median([at(row, spent) for row in mine]) for spent in grid], label=strategy, lw=1.3)
-    axes.set(xscale="log", yscale="log", xlabel="target time spent (s)", ylabel="test PAR10 of the incumbent", title=problem)
+    axes.set(xscale="log", yscale="log", xlabel="time spent (s)", ylabel="test PAR10 of the incumbent", title=problem)
     axes.legend(fontsize=7, ncol=2)
     figure.tight_layout()
     figure.savefig(IMAGES / f"strategies-{problem}.png", dpi=110)
     plt.close(figure)
 
 
+def measured() -> list[Row]:
+    """All rows; real ones as far as their incumbents were judged."""
+    return rows(SIMULATED) + [row for row in rows(REAL) if "curve" in row]
+
+
 def main() -> None:
-    everything, lines = [row for place in (SIMULATED, REAL) for row in rows(place) if "curve" in row], []
+    everything, lines = measured(), []
     for problem in sorted({row["problem"] for row in everything}):
         kept = [row for row in everything if row["problem"] == problem]
-        for budget in budgets(problem, kept):
+        for budget in list(made(problem).budgets) if problem in NAMES else sorted({row["budget"] for row in kept}):
             lines += entries(problem, budget, finals(kept, budget))
             printed([line for line in lines if (line["problem"], line["budget"]) == (problem, budget)])
-        if problem != "clasp":
-            curves(problem, kept)
+        curves(problem, kept)
     write_results("strategies", {"machine": machine("capra", "numpy"), "rows": lines})
-
-
-def budgets(problem: str, kept: Sequence[Row]) -> list[float]:
-    from benchmarks.strategies.problems import NAMES
-    from benchmarks.strategies.problems import problem as made
-
-    return list(made(problem).budgets) if problem in NAMES else sorted({row["budget"] for row in kept})

@@ -55,6 +55,9 @@ class Race:
         self.met = 0
         self._strategy, self._plan, self._history = strategy, strategy.plan, strategy.history
         self._began, self._spent, self._bound = strategy.told, strategy.history.spent, math.inf
+        self._paid: dict[Candidate, list[float]] = {one: [] for one in candidates}
+        """What the pairs so far cost those who are alive."""
+        self._sums = dict.fromkeys(candidates, 0.0)
         self._quiet = 0
         """Tests in a row that eliminated nobody, since no elite is protected."""
 
@@ -67,6 +70,7 @@ class Race:
             self.met += 1
             self._spent = self._history.spent
             if self._elites(self.met) and not self._lacking(self.order[self.met - 1]):
+                self._pay()
                 self._note(".")
                 continue
             yield from self._step()
@@ -104,14 +108,13 @@ class Race:
 
     def _step(self) -> Steps:
         """Everybody runs on the last of the pairs: who sets the bound first, then the others under it."""
-        pairs, kappa_max = self.pairs, self._strategy.kappa_max
-        leaders = self._leaders()
-        yield from self._made([Want(one.config, pairs[-1], kappa_max) for one in leaders])
-        bound = self._median(leaders) if len(leaders) < len(self.alive) else math.inf
-        self._bound = bound / len(pairs)
-        others = [one.config for one in self.alive if one not in leaders]
-        cutoffs = [self._strategy.cutoff(bound - self._total(config, pairs[:-1])) for config in others]
-        wants = [Want(config, pairs[-1], cutoff) for config, cutoff in zip(others, cutoffs, strict=True)]
+        strategy, pair, leaders = self._strategy, self.order[self.met - 1], self._leaders()
+        yield from self._made([Want(one.config, pair, strategy.kappa_max) for one in leaders])
+        needed = [self._sums[one] + self.costs(one).get(pair, math.inf) for one in leaders]
+        bound = _median(needed) if len(leaders) < len(self.alive) else math.inf
+        self._bound = bound / self.met
+        others = [one for one in self.alive if one not in leaders]
+        wants = [Want(one.config, pair, strategy.cutoff(bound - self._sums[one])) for one in others]
         yield from self._made([want for want in wants if want.cutoff > 0.0])
 
     def _leaders(self) -> list[Candidate]:
@@ -123,19 +126,10 @@ class Race:
         elites = self._elites(self.met)
         if not self._strategy.capping or not (elites or self.met > 1):
             return list(self.alive)
-        return elites or self._best(self.met - 1)
+        return elites or self._best(self.alive)
 
-    def _best(self, met: int) -> list[Candidate]:
-        return sorted(self.alive, key=lambda one: self._total(one.config, self.order[:met]))[: self._strategy.survivors]
-
-    def _median(self, leaders: Sequence[Candidate]) -> float:
-        """What the pairs may cost together: the median of what they cost the leaders (cappingType "median")."""
-        totals = [self._total(one.config, self.pairs) for one in leaders]
-        finite = [total for total in totals if total < math.inf]
-        return float(np.median(finite)) if finite else math.inf
-
-    def _total(self, config: Configuration, pairs: Sequence[Pair]) -> float:
-        return self._history.total(config, pairs)
+    def _best(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        return sorted(candidates, key=self._sums.__getitem__)[: self._strategy.survivors]
 
     def _made(self, wants: Sequence[Want]) -> Steps:
         """Wait until all of them are known."""
@@ -154,11 +148,11 @@ class Race:
     def _eliminate(self) -> str:
         """By capping and by the test, at the same time; the line's mark (see ``race_table.MARKS``)."""
         before = [one for one in self.alive if not self._history.record(one.config).wrong]
-        complete = [one for one in before if self._total(one.config, self.pairs) < math.inf]
+        self._pay()
+        complete = [one for one in self.alive if one in before]
         capped, is_capping = self._capped(before, complete)
         worse, is_tested = self._worse(complete)
-        elites = self._elites(self.met + 1)
-        self.alive = [one for one in complete if one in elites or not (one in capped or one in worse)]
+        self.alive = [one for one in complete if one.protected > self.met or not (one in capped or one in worse)]
         changed = len(self.alive) < len(before)
         if capped and not worse and changed:
             return "c"
@@ -166,14 +160,22 @@ class Race:
             return "-" if changed else "!"
         return "=" if is_capping or is_tested else "x"
 
+    def _pay(self) -> None:
+        """Only who has a cost for the last pair stays."""
+        pair = self.order[self.met - 1]
+        self.alive = [one for one in self.alive if pair in self.costs(one)]
+        for one in self.alive:
+            self._paid[one].append(self.costs(one)[pair])
+            self._sums[one] += self._paid[one][-1]
+
     def _capped(self, before: list[Candidate], complete: list[Candidate]) -> tuple[list[Candidate], bool]:
         """Who needed more than the median elite, or, where none is protected, than the median of the best."""
         cut = [one for one in before if one not in complete]
         if not self._strategy.capping or len(before) <= self._strategy.survivors or not complete:
             return cut, False
-        self.alive = complete
-        bound = self._median(self._elites(self.met + 1) or self._best(self.met))
-        return cut + [one for one in complete if self._total(one.config, self.pairs) > bound + TIE * self.met], True
+        leaders = [one for one in complete if one.protected > self.met] or self._best(complete)
+        bound = _median([self._sums[one] for one in leaders]) + TIE * self.met
+        return cut + [one for one in complete if self._sums[one] > bound], True
 
     def _worse(self, complete: list[Candidate]) -> tuple[list[Candidate], bool]:
         if not self._is_due(self._plan.first_test) or len(complete) < 2:
@@ -190,8 +192,7 @@ class Race:
 
     def _matrix(self, candidates: Sequence[Candidate]) -> NDArray[np.float64]:
         """Costs (pairs, candidates)."""
-        records = [self.costs(one) for one in candidates]
-        return np.array([[costs[pair] for costs in records] for pair in self.pairs])
+        return np.array([self._paid[one] for one in candidates]).T
 
     def _note(self, mark: str) -> None:
         strategy, costs = self._strategy, self._matrix(self.alive)
@@ -201,6 +202,12 @@ class Race:
         strategy.table.add(mark, number, self._bound, best.id, costs, place, runs, time)
         if not self.old or not self._elites(self.met + 1):  # else elites have proved themselves on more pairs
             strategy.incumbent = best
+
+
+def _median(totals: Sequence[float]) -> float:
+    """What the pairs may cost together: the median of what they cost the leaders (cappingType "median")."""
+    finite = [total for total in totals if total < math.inf]
+    return float(np.median(finite)) if finite else math.inf
 
 
 def ranked(race: Race, test: str) -> list[Candidate]:
