@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +27,7 @@ from benchmarks.peers.judge import FRESH
 from benchmarks.peers.problems import Clasp
 from benchmarks.spear import load, whole_space
 from capra.analysis.statistics import paired_permutation_test
-from capra.runs import Configuration, Status
+from capra.runs import Status
 from capra.tune import Result, tune
 from capra.validate import validate
 
@@ -72,9 +73,10 @@ def real() -> Once:
     clasp = Clasp()
 
     def once(hours: float, seed: int, options: dict[str, Any]) -> dict[str, Any]:
-        result = tune(clasp.scenario(3600.0 * hours), strategy="smac", seed=seed, workers=1, **options)
-        found = validate(clasp.scenario(), [Configuration(result.incumbent)], seeds=JUDGED, seed=FRESH, workers=1)[0]
-        return {"par10": round(found.cost, 5), **counts(result)}
+        with tempfile.TemporaryDirectory() as folder:
+            result = tune(clasp.scenario(3600.0 * hours), strategy="smac", seed=seed, out=folder, **options)
+            found = validate(clasp.scenario(), [result.incumbent], seeds=JUDGED, seed=FRESH, out=folder)
+        return {"par10": round(found[0].cost, 5), **counts(result)}
 
     return once
 
