@@ -18,7 +18,7 @@ from capra.scenario import Scenario
 from capra.search.information import Belief
 from capra.space import Categorical, Space
 from capra.strategies.base import Context
-from capra.strategies.capping import next_cutoff
+from capra.strategies.capping import Duel, next_cutoff
 from capra.strategies.pairs import PairOrder, some, splitmix
 from capra.strategies.race import Busy, Race
 from tests.strategies.conformance import drive, lognormal, make, scenario, space
@@ -188,6 +188,47 @@ def test_where_the_incumbent_has_failed_there_is_a_trial_first(slow: float, cuto
     assert strategy.incumbent == configs["one"]
 
 
+def made_by_incumbent(strategy: Race, config: Configuration, *runs: tuple[str, int, float]) -> None:
+    for instance, seed, time in runs:
+        status = Status.SUCCESS if time < KAPPA else Status.TIMEOUT
+        strategy.tell(Run(RunRequest(config, instance, seed, KAPPA), Outcome(status, time, KAPPA), "incumbent"))
+
+
+@pytest.mark.parametrize(
+    ("others", "failed"),
+    [
+        ([], True),
+        ([("i1", 2, KAPPA)], True),
+        ([("i2", 2, 4.0)], True),  # another instance says nothing of this one
+        ([("i1", 2, 4.0)], False),  # the failure was bad luck
+        ([("i1", 2, 4.0), ("i1", 3, KAPPA)], False),
+    ],
+)
+def test_a_trial_is_for_instances_on_which_the_incumbent_always_fails(
+    others: list[tuple[str, int, float]], failed: bool
+) -> None:
+    """Without its unlucky pairs a challenger would be compared with the incumbent's lucky runs alone."""
+    strategy, configs = race(2, "one")
+    made_by_incumbent(strategy, configs["incumbent"], ("i1", 1, KAPPA), *others)
+    duel = Duel(configs["one"], configs["incumbent"], ("i1", 1), strategy.history)
+    assert duel.failed is failed
+    assert strategy.capping.cutoff(duel, KAPPA) == (30.0 if failed else KAPPA)
+
+
+def test_a_trial_that_fails_after_the_incumbent_has_finished_another_seed_is_made_again_in_full() -> None:
+    strategy, configs = race(1, "one")
+    made_by_incumbent(strategy, configs["incumbent"], ("i1", 0, KAPPA))
+    (trial,) = strategy.ask(1)
+    assert (trial.config, trial.cutoff) == (configs["one"], 30.0)
+    made_by_incumbent(strategy, configs["incumbent"], ("i1", 1, 250.0))
+    strategy.tell(Run(trial, Outcome(Status.CAPPED, 30.0, 30.0), strategy.why(trial)))
+    other = strategy.ask(1)[0]
+    assert (other.config, other.seed) == (configs["one"], 1)
+    strategy.tell(Run(other, Outcome(Status.SUCCESS, 200.0, other.cutoff), strategy.why(other)))
+    again = strategy.ask(1)[0]
+    assert (again.cell, again.cutoff) == (trial.cell, KAPPA)
+
+
 def test_a_capped_cell_is_run_anew_only_with_a_larger_cutoff() -> None:
     """A rejected configuration that is raced again: its capped cell is known to take longer than it may."""
     strategy, configs = race(1, "one", "one", slack=1.0)
@@ -229,6 +270,15 @@ def test_a_bad_challenger_is_stopped_before_the_bound_and_given_up() -> None:
     strategy, config, request = one_against(Belief(gap=0.6, doubt=0.4, mean=1.5, std=0.6), incumbent=200.0)
     assert 1.0 < request.cutoff < 200.0
     strategy.tell(Run(request, Outcome(Status.CAPPED, request.cutoff, request.cutoff), strategy.why(request), order=2))
+    assert config not in strategy._racing
+
+
+def test_a_bound_that_was_rounded_to_the_nanosecond_is_the_bound() -> None:
+    """Else the same run would be made again and again."""
+    strategy, config, request = one_against(Belief(gap=0.0, doubt=0.4, mean=1.5, std=0.6), incumbent=100.0 / 3.0)
+    rounded = float(f"{request.cutoff:.9f}")
+    assert rounded < request.cutoff
+    strategy.tell(Run(request, Outcome(Status.CAPPED, rounded, rounded), strategy.why(request), order=2))
     assert config not in strategy._racing
 
 

@@ -50,8 +50,17 @@ class Duel:
 
     @property
     def failed(self) -> bool:
-        """Did the incumbent not finish? Then the challenger cannot lose by this pair."""
-        cost = self.history.record(self.incumbent).costs.get(self.pair, 0.0)
+        """Did the incumbent never finish this instance? Then the challenger cannot lose by this pair.
+
+        Where it finished with another seed, the failure was that seed's bad luck. Without such pairs a challenger would be
+        compared with the incumbent's lucky runs alone.
+        """
+        costs = self.history.record(self.incumbent).costs
+        if not self._is_failure(costs.get(self.pair, 0.0)):
+            return False
+        return all(self._is_failure(cost) for (instance, _), cost in costs.items() if instance == self.pair[0])
+
+    def _is_failure(self, cost: float) -> bool:
         return self.history.objective.failed(cost, self.history.kappa_max)
 
 
@@ -90,7 +99,7 @@ class Uncapped:
 class Slack(Uncapped):
     """Adaptive capping: a run may take what is left of ξ times the incumbent's cost.
 
-    Where the incumbent has failed that is no bound at all: a challenger would get κ_max to no purpose but a tie, and such
+    Where the incumbent always fails that is no bound at all: a challenger would get κ_max to no purpose but a tie, and such
     runs would take most of the time. They get a trial first, because solving the pair quickly is worth so much, and are put
     off if it fails.
     """
@@ -106,7 +115,7 @@ class Slack(Uncapped):
         return min(most, TRIAL * self._kappa_max) if duel.failed and not duel.lower else most
 
     def rejects(self, duel: Duel, order: int, is_lost: Callable[[], bool]) -> bool:
-        return not duel.failed
+        return not duel.failed and is_lost()  # the incumbent may have finished another seed since the trial began
 
 
 class Believer(Protocol):

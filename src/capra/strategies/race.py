@@ -28,6 +28,8 @@ __all__ = ["Busy", "Proposer", "Race"]
 Busy = Mapping[Configuration, Iterable[Pair]]
 """The configurations in the race, and the pairs that each is running."""
 _NUMBER = re.compile(r"challenger (\d+)")
+NANOSECOND = 1e-9
+"""Supervisors report the bound of a run rounded to it."""
 
 
 class Proposer(Protocol):
@@ -179,7 +181,7 @@ class Race:
     def _has_lost(self, config: Configuration, challenger: Challenger, pairs: Iterable[Pair]) -> bool:
         """Is it known to take longer on one of the pairs than it may?"""
         most, bounds = self._cutoff(challenger), self.history.record(config).bounds
-        return any(bounds.get(pair, 0.0) >= most for pair in pairs)
+        return any(bounds.get(pair, 0.0) + NANOSECOND >= most for pair in pairs)
 
     def _duel(self, config: Configuration, pair: Pair) -> Duel:
         return Duel(config, self._reference, pair, self.history)
@@ -338,7 +340,7 @@ class Race:
     def _lost_by(self, config: Configuration, challenger: Challenger, pair: Pair, run: Run) -> bool:
         """Is a capped run the end?"""
         return self.capping.rejects(
-            self._duel(config, pair), run.order, lambda: self._cutoff(challenger) <= run.outcome.cutoff
+            self._duel(config, pair), run.order, lambda: self._cutoff(challenger) <= run.outcome.cutoff + NANOSECOND
         )
 
     def _judge(self, config: Configuration) -> None:
