@@ -14,18 +14,18 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.formats import reference_cnf
 from typer.testing import CliRunner
 
 from capra import Scenario, _cnf
 from capra.cli import app
 from capra.demo.quasigroup import quasigroup_cnf, with_holes
 from capra.errors import FormatError, InputError, ScenarioError
-from capra.formats.instances import read_features
 from capra.formats import cnf
+from capra.formats.instances import read_features
 from capra.strategies.base import Context
 from capra.strategies.smac import make_suggester
 from capra.targets.verify import read_cnf
-from tests.formats import reference_cnf
 
 ROOT = Path(__file__).resolve().parents[2]
 

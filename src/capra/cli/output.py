@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -25,7 +25,7 @@ def say(text: str) -> None:
     Console(soft_wrap=True).print(text, highlight=False)
 
 
-def print_rows(rows: list[tuple[str, ...]]) -> None:
+def print_rows(rows: Sequence[tuple[str, ...]]) -> None:
     """Columns of marked-up text: wrapped to the terminal's width, or plain unwrapped lines when piped."""
     table = Table(box=None, show_header=False, pad_edge=False)
     for row in rows:

@@ -162,7 +162,8 @@ def matrix(result: Result, most: int = 60) -> Figure:
     logarithm = np.nanmin(cells, initial=math.inf) > 0
     image = axes.imshow(np.log10(cells) if logarithm else cells, aspect="auto", cmap="viridis", interpolation="nearest")
     if dots:
-        axes.scatter(*zip(*dots, strict=True), s=6, color=ORANGE, linewidths=0)
+        across, down = zip(*dots, strict=True)
+        axes.scatter(across, down, s=6, color=ORANGE, linewidths=0)
     figure.colorbar(image, ax=axes, label="log10 of the cost" if logarithm else "cost")
     axes.grid(visible=False)
     title = f"{len(ranked)} of {len(list(history.configurations))} configurations, most runs first; dots: only capped"

@@ -13,7 +13,7 @@ from capra.runs.configuration import Configuration
 from capra.runs.objective import Objective
 from capra.runs.outcome import Run, Status
 
-__all__ = ["History", "Pair", "Record"]
+__all__ = ["ROUNDED", "History", "Pair", "Record"]
 
 Pair = tuple[str | None, int]
 """(instance, seed): what configurations are compared on."""

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from capra.runs import Configuration, Run, RunRequest, Status
-from capra.runs.history import History, Pair
+from capra.runs.history import ROUNDED, History, Pair
 from capra.strategies.audit import Audit
 from capra.strategies.base import Context, checked
 from capra.strategies.capping import Believer, Duel, chosen_capping
@@ -28,8 +28,6 @@ __all__ = ["Busy", "Proposer", "Race"]
 Busy = Mapping[Configuration, Iterable[Pair]]
 """The configurations in the race, and the pairs that each is running."""
 _NUMBER = re.compile(r"challenger (\d+)")
-NANOSECOND = 1e-9
-"""Supervisors report the bound of a run rounded to it."""
 
 
 class Proposer(Protocol):
@@ -180,8 +178,8 @@ class Race:
 
     def _has_lost(self, config: Configuration, challenger: Challenger, pairs: Iterable[Pair]) -> bool:
         """Is it known to take longer on one of the pairs than it may?"""
-        most, bounds = self._cutoff(challenger), self.history.record(config).bounds
-        return any(bounds.get(pair, 0.0) + NANOSECOND >= most for pair in pairs)
+        most, record = self._cutoff(challenger), self.history.record(config)
+        return any(record.outlasted(pair, most) for pair in pairs)
 
     def _duel(self, config: Configuration, pair: Pair) -> Duel:
         return Duel(config, self._reference, pair, self.history)
@@ -340,7 +338,7 @@ class Race:
     def _lost_by(self, config: Configuration, challenger: Challenger, pair: Pair, run: Run) -> bool:
         """Is a capped run the end?"""
         return self.capping.rejects(
-            self._duel(config, pair), run.order, lambda: self._cutoff(challenger) <= run.outcome.cutoff + NANOSECOND
+            self._duel(config, pair), run.order, lambda: self._cutoff(challenger) <= run.outcome.cutoff + ROUNDED
         )
 
     def _judge(self, config: Configuration) -> None:
