@@ -67,9 +67,6 @@ EXPERIMENTS = {
         ("slack_factors", "slack_factors --real"),
         "studies/slack.md",
     ),
-    "information": Experiment(
-        "Cutoffs chosen for information", ("information --seeds 2 --hours 1",), ("information --minutes 120",), "smac.md"
-    ),
     "peers": Experiment(
         "Capra beside irace, SMAC3 2.4.1 and SMAC3 1.4.0 at equal budgets",
         ("peers run spear-3h --seeds 2 --minutes 15", "peers table"),
@@ -108,5 +105,20 @@ EXPERIMENTS = {
     ),
     "aslib": Experiment(
         "Selectors on five ASlib scenarios", ("aslib --scenarios MIP-2016",), ("aslib --minutes 120",), "selection.md"
+    ),
+    "portfolios": Experiment(
+        "Portfolios beside the best single configuration, on recorded SPEAR",
+        ("portfolios run --seeds 1 --minutes 15", "portfolios table"),
+        ("portfolios run --seeds 10", "portfolios table"),
+        "portfolios.md",
+    ),
+    "features": Experiment("Features of formulas beside other readers", ("cnf_features",), ("cnf_features",), "features.md"),
+    "homogeneity": Experiment("What advice from a long history costs", ("homogeneity",), ("homogeneity",), "selection.md"),
+    "report": Experiment("Reports of many runs", ("report",), ("report",), "report.md"),
+    "dask": Experiment(
+        "The Dask engine beside the local one and plain Dask",
+        ("dask_engine same --seeds 1", "dask_engine load --batches 1"),
+        ("dask_engine same", "dask_engine load"),
+        "clusters.md",
     ),
 }

@@ -10,6 +10,7 @@ PAGES = [
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
+    "SECURITY.md",
     "docs/**/*.md",
     "docs/**/*.png",
     "docs/**/*.svg",
