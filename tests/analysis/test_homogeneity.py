@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable
 
 import numpy as np
@@ -144,6 +145,9 @@ def test_a_deterministic_target_is_judged_by_its_own_runs() -> None:
     assert exact.best is not None
     assert exact.best.members == 3
     assert exact.best.share == pytest.approx(1.0 - 3.0 / 21.0)
+    document = json.loads(json.dumps(exact.to_dict()))
+    assert [saving["members"] for saving in document["savings"]] == [2, 3]
+    assert document["advice"].startswith("a portfolio of 3 would save 86 %")
     unsure = homogeneity(history_of(times))
     assert unsure is not None
     assert unsure.savings == ()
