@@ -18,6 +18,7 @@ __all__ = ["print_document", "print_json", "print_rows", "say"]
 
 def print_json(document: Any) -> None:
     sys.stdout.write(json.dumps(document, indent=2) + "\n")
+    sys.stdout.flush()  # `serve` goes on after it
 
 
 def say(text: str) -> None:

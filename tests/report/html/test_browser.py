@@ -202,7 +202,7 @@ def test_lines_can_be_filtered_by_keyboard(page: Browser) -> None:
     page.press("#plot-parallel .grip", "1")
     few = page.marks("parallel")
     assert few < before
-    assert page.run("return document.querySelector('#plot-parallel .legend label').textContent").startswith(f"{few} of")
+    assert page.run("return document.querySelector('#plot-parallel .legend .count').textContent").startswith(f"{few} of")
     page.click("#plot-parallel .legend button", "Clear")
     assert page.marks("parallel") == before
 

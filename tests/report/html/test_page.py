@@ -207,11 +207,15 @@ def test_imported_runs(folder: Path) -> None:
     )
     scenario = capra.Scenario.load(folder / "scenario.toml")
     names = [instance.name for instance in scenario.instances]
+    found = ((0.5, 4.0, "SUCCESS"), (0.2, 1.0, "SUCCESS"), (0.9, 10.0, "TIMEOUT"))
     lines = [
-        {"config": {"alpha": a, "mode": "fast"}, "instance": name, "seed": 1, "cutoff": 10.0, "status": status, "time": time}
-        for a, time, status in ((0.5, 4.0, "SUCCESS"), (0.2, 1.0, "SUCCESS"), (0.9, 10.0, "TIMEOUT"))
+        {
+            "config": {"alpha": alpha, "mode": "fast"}, "instance": name, "seed": 1, "cutoff": 10.0, "asked_by": "", "finished": 0.0,
+            "outcome": {"status": status, "time": time, "cutoff": 10.0},
+        }
+        for alpha, time, status in found
         for name in names
-    ]
+    ]  # fmt: skip
     with (folder / "runs.jsonl").open("w") as file:
         file.writelines(json.dumps(line) + "\n" for line in lines)
     assert import_folder(folder / "runs.jsonl", "jsonl", scenario, folder / "taken") == 9

@@ -115,7 +115,9 @@
         self.chosen.brush = {};
         self.draw();
       };
-      return [button("Clear filters", { class: "scale" }, clear), el("label", {}, self.count)];
+      const key = (name, role) => el("label", {}, el("i", { class: "line", style: { color: colour(role) } }), name);
+      const named = [key("default", "test"), key("incumbent", "incumbent")];
+      return [...named, button("Clear filters", { class: "scale" }, clear), el("label", { class: "count" }, self.count)];
     },
   };
 

@@ -436,7 +436,8 @@ const Plots = (() => {
     const room = (j) => Math.min(step * 1.7, 150, width - x(j));
     axes.forEach((axis, j) => drawAxis(self, svg, axis, { x: x(j), y, top, bottom, room: room(j) }));
     self.node.dataset.marks = svg.querySelectorAll(".mark").length;
-    self.count.textContent = `${inside.filter(Boolean).length} of ${block.labels.length} lines`;
+    const narrow = axes.length < block.axes.length ? `, ${axes.length} of ${block.axes.length} axes fit` : "";
+    self.count.textContent = `${inside.filter(Boolean).length} of ${block.labels.length} lines${narrow}`;
     interact(self, svg);
   }
 

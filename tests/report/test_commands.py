@@ -1,0 +1,53 @@
+"""``capra report`` and ``capra serve`` as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.report.html.runs import tuned
+from tests.test_cli import CAPRA, capra
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tuning")
+    tuned(folder, budget={"runs": 30})
+    return folder
+
+
+def test_report(run: Path, tmp_path: Path) -> None:
+    done = capra("report", run)
+    assert done.returncode == 0, done.stderr
+    assert str(run / "report.html") in done.stdout
+    done = capra("report", run / "history.sqlite", "--out", tmp_path / "x.html", "--json")
+    told = json.loads(done.stdout)
+    assert told["report"] == str(tmp_path / "x.html")
+    assert told["bytes"] == (tmp_path / "x.html").stat().st_size
+    assert told["runs"] == 30
+
+
+def test_no_tuning(tmp_path: Path) -> None:
+    for command in ("report", "serve"):
+        done = capra(command, tmp_path)
+        assert done.returncode == 2
+        assert "holds no tuning" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_serve_until_somebody_ends_it(run: Path, number: int) -> None:
+    with subprocess.Popen([*CAPRA, "serve", str(run), "--json"], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        lines = []
+        while not lines or lines[-1] != "}\n":
+            lines.append(server.stdout.readline())
+        url = json.loads("".join(lines))["url"]
+        with urllib.request.urlopen(f"{url}data/0.json", timeout=60) as answer:  # noqa: S310 (our own server)
+            assert json.load(answer)["state"].endswith("30 runs")
+        server.send_signal(number)
+        assert server.wait(60) == 0
