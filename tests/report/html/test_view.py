@@ -131,6 +131,20 @@ def test_a_validation_is_found_when_it_comes(tmp_path: Path) -> None:
     view.close()
 
 
+def test_the_default_of_a_pool(tmp_path: Path) -> None:
+    """The space's, if it is in the pool, whoever was run first; else the pool's first."""
+    space = given().space
+    other = {"algorithm": "b", "x": 0.5, "n": 4}
+    for name, pool, wanted in (("with", [other, dict(space.default)], 1), ("without", [other, other | {"n": 5}], 0)):
+        scenario = given(configurations=pool)
+        with open_store(scenario, SETTINGS, tmp_path / name, durability="full") as store:
+            for seed, config in enumerate(pool):
+                write(store, Configuration(config), "i0", seed)
+        view = looked_at(tmp_path / name)
+        assert view.default == Configuration(pool[wanted]) == scenario.default
+        view.close()
+
+
 def test_statuses_are_numbered_as_they_are_declared() -> None:
     assert tuple(Status) == STATUSES
 

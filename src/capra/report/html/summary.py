@@ -58,7 +58,7 @@ def _verdict(view: View) -> Block:
         return prose(text, tone="warning")
     if found.ratio < 1.0:
         return prose(f"On {where}, the incumbent is worse than the default: keep the default.", tone="warning")
-    times = f"{found.ratio:.3g} times as fast as the default" if view.of_time else "better than the default"
+    times = f"{found.ratio:.3g} times as fast as the default" if view.of_speed else "better than the default"
     later = "" if view.test else " Whether that holds on new instances, capra validate tells."
     return prose(f"On {where}, the incumbent is {times}.{later}", tone="good")
 
@@ -74,7 +74,7 @@ def _tiles(view: View) -> list[Block]:
 
 def _speed_up_tile(view: View) -> Block | None:
     found = view.test or view.training
-    if found is None or view.objective.kind == "quality":
+    if found is None or not view.of_speed:
         return None
     where = "test" if view.test else "training"
     interval = f"95 % interval {found.low:.3g} to {found.high:.3g}" if found.enough else "too little for an interval"

@@ -15,7 +15,7 @@ from capra.folder import BUDGET, CERTIFICATE, Milestone, milestones, stored_scen
 from capra.overview import command_of, open_run
 from capra.report.html.columns import Columns
 from capra.report.html.estimate import Estimate, estimated
-from capra.runs import Configuration, History, Objective, Run
+from capra.runs import Configuration, History, Objective, Run, Value
 from capra.runs.bulk import bulk
 from capra.runs.store import Store
 from capra.scenario import Scenario
@@ -65,6 +65,9 @@ class View:
         self.history = History(self.objective, self.cutoff)
         self.columns = Columns()
         self.validation: History | None = None
+        self.default: Configuration | None = None
+        """The default configuration; None if it was never run."""
+        self._looked = 0
         self._last: Run | None = None
         self._seen: _News | None = None
 
@@ -86,6 +89,7 @@ class View:
                 self.history.add(run)
                 self.columns.add(run)
                 self._last = run
+        self._find_default()
         self.notes, self.trajectory, self.under_way = news.notes, news.trajectory, news.under_way
         self.decisions = {kind: [data for *_, data in self._store.decisions(kind)] for kind in ("audit", CERTIFICATE)}
         if self._seen is None or news.validated != self._seen.validated:
@@ -147,6 +151,11 @@ class View:
         return self.objective.kind == "runtime"
 
     @property
+    def of_speed(self) -> bool:
+        """Is a ratio of costs a speed-up? Utilities and qualities are no times."""
+        return self.of_time and self.objective.utility is None
+
+    @property
     def budget(self) -> Mapping[str, float]:
         """The parts of the budget that have a limit."""
         given = self.notes.get(BUDGET) or self.scenario["budget"] or {}
@@ -165,17 +174,20 @@ class View:
     def incumbent(self) -> Configuration | None:
         return self.trajectory[-1].config if self.trajectory else None
 
-    @property
-    def default(self) -> Configuration | None:
-        """The default configuration, or for a pool without it the pool's first; None if it was never run.
-
-        Whoever has default values only is the default: which parameters are active follows from the values.
-        """
-        values = {name: parameter.default for name, parameter in self.space.parameters.items()}
-        known = self.columns.configs.things
+    def _find_default(self) -> None:
+        """Among the configurations that are new. For a pool without the default, the pool's first counts."""
         pool = self.scenario.get("configurations") or []
-        found = next((c for c in known if all(values[name] == value for name, value in c.items())), None)
-        return found or next((c for c in known if pool and dict(c) == dict(pool[0])), None)
+        instead = pool[0] if pool and not any(map(self._is_default, pool)) else None
+        known = self.columns.configs.things
+        for config in known[self._looked :] if self.default is None else []:
+            if self._is_default(config) if instead is None else dict(config) == instead:
+                self.default = config
+                break
+        self._looked = len(known)
+
+    def _is_default(self, config: Mapping[str, Value]) -> bool:
+        """Who has default values only is the default: which parameters are active follows from the values."""
+        return all(self.space[name].default == value for name, value in config.items())
 
     @property
     def training(self) -> SpeedUp | None:
