@@ -145,3 +145,24 @@ def test_the_example_of_the_selection_page(capsys: pytest.CaptureFixture[str]) -
     assert names["plan"][-1][0] == 1
     page = (ROOT / "docs" / "selection.md").read_text()
     assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)[: len(SELECTORS) + 1] == [*SELECTORS, "auto"]
+
+
+def test_the_example_of_the_portfolios_page(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    (code,) = blocks("docs/portfolios.md", "python")
+    exec(compile(code, "docs/portfolios.md", "exec"), names)  # noqa: S102 (our own page)
+    assert "members;" in capsys.readouterr().out
+    assert names["found"].portfolio.par10 < names["found"].single.par10 / 3
+
+
+def test_the_builders_of_the_portfolios_page_and_their_options() -> None:
+    from importlib import import_module
+
+    from capra.strategies import BUILDERS
+
+    rows = re.findall(r"^\| `(\w+)` \| .* \| (.*) \|$", (ROOT / "docs/portfolios.md").read_text(), re.MULTILINE)
+    assert {name for name, _ in rows} == set(BUILDERS)
+    for name, said in rows:
+        module, maker = BUILDERS[name].split(":")
+        known = signature(getattr(import_module(f"capra.portfolio.{module}"), maker)).parameters.values()
+        assert set(re.findall(r"`(\w+)`", said)) == {p.name for p in known if p.kind is Parameter.KEYWORD_ONLY}

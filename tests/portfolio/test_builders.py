@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+import signal
 import sqlite3
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +16,7 @@ import pytest
 
 import capra
 from capra.build import build
-from capra.errors import InputError
+from capra.errors import InputError, StoreError
 from capra.portfolio.builder import Builder
 from capra.portfolio.grouping import regrouped
 from capra.portfolio.hydra import is_sure
@@ -25,6 +29,7 @@ from capra.strategies.base import Context
 from capra.targets import Table
 from tests.runs.checker import check
 
+ROOT = Path(__file__).resolve().parents[2]
 KINDS = ("north", "south", "east")
 CUTOFF = 100.0
 BUDGET = 3000.0
@@ -78,8 +83,10 @@ def scenario(budget: float = BUDGET, instances: int = 24, **options: Any) -> Sce
     return Scenario(**(given | options))
 
 
-def built(name: str, given: Scenario | None = None, inner: str = "roar", **options: Any) -> Any:
+def built(name: str, given: Scenario | None = None, inner: str = "roar", *, slowly: bool = False, **options: Any) -> Any:
     more = FEW if inner == "smac" else {}
+    if slowly:  # so that somebody can kill it
+        more = {"watch": lambda _: time.sleep(0.01), "durability": "full"}
     usual = {"engine": "simulated", "overhead": "ignore", "inner": inner, **OPTIONS[name], **more}
     return build(given or scenario(), name, **(usual | options))
 
@@ -130,6 +137,35 @@ def cut_off(source: Path, folder: Path, kept: int) -> None:
         ):
             connection.execute(sql, (kept,))
     connection.close()
+
+
+@pytest.mark.parametrize("name", ["hydra", "grouping"])
+def test_a_killed_building_goes_on(name: str, tmp_path: Path) -> None:
+    """kill −9 of the real process, somewhere; the rest of it is as if nothing had happened."""
+    code = f"from tests.portfolio.test_builders import built; built({name!r}, out={str(tmp_path / 'killed')!r}, slowly=True)"
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
+    store = tmp_path / "killed" / "history.sqlite"
+    while process.poll() is None and runs_in(store) < 30:
+        time.sleep(0.02)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    known = runs_in(store)
+    again, whole = built(name, out=tmp_path / "killed"), built(name)
+    assert 30 <= known < len(whole.history)
+    assert runs_of(again.history) == runs_of(whole.history)
+    assert again.portfolio.to_dict() == whole.portfolio.to_dict()
+    assert check(store, budget=BUDGET) == []
+
+
+def runs_in(path: Path) -> int:
+    """How many runs are safe in a store that somebody may be writing."""
+    if not path.exists():
+        return 0
+    try:
+        with Store.read(path) as store:
+            return store.accepted
+    except StoreError:  # it is just being made
+        return 0
 
 
 @pytest.mark.parametrize("name", BUILDERS)
