@@ -19,9 +19,9 @@ ROLES = {"train": range(100, 112), "test": range(200, 207)}
 """Generator seeds; so many instances of each family."""
 QUASIGROUP = 30, 378
 """Order, and cells that are emptied."""
-RANDOM = 200, 4.26
+RANDOM = 250, 4.26
 """Variables, and clauses per variable: at this ratio half of the formulas are satisfiable, and all are hard."""
-COLOURING = 130, 4.55, 5
+COLOURING = 130, 2.15, 4
 """Vertices, mean degree per colour, and colours."""
 
 
