@@ -233,7 +233,7 @@ def test_a_command_that_prints_nonsense_is_refused(folder: Path) -> None:
 def test_a_feature_command_needs_the_instance(folder: Path) -> None:
     text = (folder / "scenario.toml").read_text()
     (folder / "other.toml").write_text(text.replace('features.py", "{instance}"', 'features.py"'))
-    with pytest.raises(InputError, match="needs {instance}"):
+    with pytest.raises(InputError, match=r"needs \{instance\}"):
         Scenario.load(folder / "other.toml")
 
 

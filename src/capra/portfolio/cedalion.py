@@ -10,7 +10,7 @@ import numpy as np
 
 from capra.errors import InputError
 from capra.models.base import Floats
-from capra.portfolio.builder import Builder, Program
+from capra.portfolio.builder import Builder, Program, Step
 from capra.portfolio.experts import COMPARING
 from capra.portfolio.lanes import MOST_MEMBERS, Lanes, best_schedule, finish_times
 from capra.portfolio.schedule import Slot
@@ -122,7 +122,7 @@ class Cedalion(Builder):
     def kappa_max(self) -> float:
         return self.context.scenario.cutoff
 
-    def _tuning(self, what: str, names: list[str], until: float, elapsed: float, lane: list[Slot]) -> Any:
+    def _tuning(self, what: str, names: list[str], until: float, elapsed: float, lane: list[Slot]) -> Step:
         scenario, left = self.context.scenario, self.kappa_max - elapsed
         view = Slots(elapsed, self.kappa_max, scenario.objective.worst(self.kappa_max), self._used(lane))
         changes: dict[str, Any] = {
@@ -151,7 +151,7 @@ class Cedalion(Builder):
         return np.array(found).reshape(len(pairs), len(self.members))
 
     def _unsolved(self) -> list[Pair]:
-        pairs = self.pairs()
+        pairs = self.pairs
         if not self.members:
             return pairs
         lanes: Lanes = tuple(tuple(lane) for lane in self.found)
@@ -164,7 +164,7 @@ class Cedalion(Builder):
         if not self.members:
             return ()
         penalty = self.context.scenario.objective.penalty
-        return best_schedule(self.times(self.pairs()), self.kappa_max, penalty, cores=self.cores)
+        return best_schedule(self.times(self.pairs), self.kappa_max, penalty, cores=self.cores)
 
 
 def with_slot(space: Space, cutoff: float, most: float) -> Space:

@@ -60,7 +60,7 @@ def _selection(builder: Builder, members: tuple[Configuration, ...], costs: Mapp
 
 def _records(builder: Builder, members: tuple[Configuration, ...], costs: Mapping[str, float]) -> Records:
     """Of the pairs on which all members were run, if those are enough: where one was not, nobody knows who is best."""
-    pairs = builder.pairs()
+    pairs = builder.pairs
     known = [pair for pair in pairs if all(builder.cells.get(member, pair) is not None for member in members)]
     pairs = known if len(known) >= ENOUGH else pairs
     names = [str(instance) for instance, _ in pairs]

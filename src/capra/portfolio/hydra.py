@@ -56,7 +56,7 @@ class Hydra(Builder):
                 yield step
                 found += [] if step.found is None else [step.found]
             what = f"round {number + 1}, validation"
-            yield self.measuring(what, found, self.pairs(), share * (number + 1), view)
+            yield self.measuring(what, found, self.pairs, share * (number + 1), view)
             chosen = self._by_gain(found, [*found, *warm])
             if not chosen:
                 break
@@ -65,12 +65,12 @@ class Hydra(Builder):
 
     def _ceilings(self) -> dict[Pair, float]:
         """The portfolio's time on every pair; infinite where it has none."""
-        return {pair: self.cells.best_time(self.members, pair) for pair in self.pairs()}
+        return {pair: self.cells.best_time(self.members, pair) for pair in self.pairs}
 
     def _ground(self) -> list[Pair]:
         """Where the portfolio was run; elsewhere nobody knows what a challenger would add."""
         known = self.history.record(self.members[0]).costs if self.members else {}
-        return [pair for pair in self.pairs() if pair in known] or self.pairs()
+        return [pair for pair in self.pairs if pair in known] or self.pairs
 
     def _by_gain(self, found: list[Configuration], candidates: list[Configuration]) -> list[Configuration]:
         """The k candidates with the greatest marginal gain, compared where all were run; none whose gain may be chance.
@@ -83,7 +83,7 @@ class Hydra(Builder):
         now = self.portfolio_costs(self._ground())[compared]
         costs = self.metric(candidates, self._ground())[:, compared]
         costs = np.where(np.isnan(costs), now, costs)  # where one was not run it adds nothing that is known
-        whole = compared.sum() == len(self.pairs())
+        whole = compared.sum() == len(self.pairs)
         chosen: list[Configuration] = []
         for best in greedy_portfolio(np.minimum(costs, now), self.k, float(now.max()))[0]:
             gains = now - np.minimum(costs[best], now)
