@@ -187,7 +187,7 @@ def features(value: Any, context: Context) -> Features:
         return value
     if value == CNF:
         return _cnf_features(context)
-    if isinstance(value, str | Path):
+    if not isinstance(value, list | tuple):
         return read_features(context.find(value))
     command = names(value, context)
     if not command or not any("{instance}" in word for word in command[1:]):
