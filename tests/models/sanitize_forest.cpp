@@ -41,6 +41,32 @@ std::vector<std::uint32_t> make_types(std::size_t columns) {
   return types;
 }
 
+// Every column is active where the one before has some of its values.
+capra::Domain make_domain(const std::vector<std::uint32_t>& types) {
+  capra::Domain domain{types, std::vector<std::vector<double>>(types.size()), std::vector<capra::Condition>(types.size())};
+  for (std::uint32_t j = 0; j < types.size(); ++j) {
+    if (j % 4 == 1 && !types[j]) domain.atoms[j] = {0.0, 0.25, 0.5, 1.0};
+    if (j == 0) continue;
+    capra::Literal literal{j - 1, 0.1, 0.7, std::vector<std::uint64_t>((types[j - 1] + 63) / 64, 0x5)};
+    domain.conditions[j] = {{literal}};
+  }
+  return domain;
+}
+
+double analysis(const Forest& forest, const std::vector<std::uint32_t>& types, const Matrix& instances) {
+  const capra::Domain domain = make_domain(types);
+  const std::size_t trees = forest.trees().size(), columns = types.size();
+  std::vector<double> totals(trees), effects(trees * columns), curve(trees * 2), joint(trees);
+  forest.variances(domain, instances, totals.data(), effects.data());
+  const double x[] = {0.0, 1.0};
+  if (columns > 0) forest.curve(domain, instances, static_cast<std::uint32_t>(columns) - 1, x, 2, curve.data());
+  if (columns > 1) forest.interactions(domain, instances, {{0, static_cast<std::uint32_t>(columns) - 1}}, joint.data());
+  double sum = 0.0;
+  for (std::size_t b = 0; b < trees; ++b) sum += totals[b] + joint[b];
+  for (const double effect : effects) sum += effect;
+  return sum;
+}
+
 double answers(const Case& now, std::size_t threads) {
   Random random(now.rows, now.columns);
   const auto types = make_types(now.columns);
@@ -72,6 +98,7 @@ double answers(const Case& now, std::size_t threads) {
                           marginals.data());
   double sum = 0.0;
   for (std::size_t i = 0; i < means.size(); ++i) sum += means[i] + variances[i] + marginals[i];
+  if (now.rows < 1000) sum += analysis(forest, left, {instances.data(), 30, now.columns - width});
   return sum;
 }
 

@@ -166,7 +166,7 @@ def compare(
 
 
 def _print_comparison(document: dict[str, Any]) -> None:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for one in document["tunings"]:
         how = f"{one['strategy']}, seed {one['seed']}, {count(one['runs'], 'run')}"
         rows.append((f"[bold]{escape(one['name'])}[/]", how, f"train {_cost(one['train'])}", f"test {_cost(one['test'])}"))
@@ -210,16 +210,11 @@ def overtuning(
     if as_json:
         print_json(document)
         return
+    unit = load_scenario(run).unit
     for row in rows:
-        since = (
-            "" if row["incumbent_since"] is None else f", incumbent since {amount(row['incumbent_since'], load_unit(run))}"
-        )
+        since = "" if row["incumbent_since"] is None else f", incumbent since {amount(row['incumbent_since'], unit)}"
         then = "" if row["training_cost_then"] is None else f", training then {row['training_cost_then']:.4g}"
         say(f"{row['name']}: test {row['cost']:.4g}{then}{since}")
     for line in overtuning_curve(rows):
         say(line)
     say(f"[bold]{escape(document['verdict'])}[/]")
-
-
-def load_unit(run: Path) -> str:
-    return load_scenario(run).unit

@@ -162,8 +162,7 @@ def matrix(result: Result, most: int = 60) -> Figure:
     logarithm = np.nanmin(cells, initial=math.inf) > 0
     image = axes.imshow(np.log10(cells) if logarithm else cells, aspect="auto", cmap="viridis", interpolation="nearest")
     if dots:
-        across, down = zip(*dots, strict=True)
-        axes.scatter(across, down, s=6, color=ORANGE, linewidths=0)
+        axes.scatter([x for x, _ in dots], [y for _, y in dots], s=6, color=ORANGE, linewidths=0)
     figure.colorbar(image, ax=axes, label="log10 of the cost" if logarithm else "cost")
     axes.grid(visible=False)
     title = f"{len(ranked)} of {len(list(history.configurations))} configurations, most runs first; dots: only capped"
@@ -234,9 +233,9 @@ def ablation(result: Result, *, model: bool = False) -> Figure:
     figure, axes = _figure(7.0, 1.2 + 0.32 * len(found.steps))
     places = range(len(found.steps))
     costs = [step.cost for step in found.steps]
-    spread = [[cost - step.interval[0] for cost, step in zip(costs, found.steps, strict=True)],
-              [step.interval[1] - cost for cost, step in zip(costs, found.steps, strict=True)]]  # fmt: skip
-    axes.errorbar(costs, places, xerr=np.maximum(spread, 0.0), fmt="-o", color=BLUE, ecolor=GREY)
+    low, high = np.array([step.interval for step in found.steps]).T
+    spread = np.maximum([costs - low, high - costs], 0.0)
+    axes.errorbar(costs, places, xerr=spread, fmt="-o", color=BLUE, ecolor=GREY)
     axes.set_yticks(places, [step.label for step in found.steps])
     axes.invert_yaxis()
     _logarithmic(axes, costs, "x")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from capra.runs import Configuration, History, Status
+from capra.runs import Configuration, History
 from capra.runs.history import Pair
 from capra.strategies.base import Context
 from capra.strategies.elimination import paired_t
@@ -101,12 +101,9 @@ class Ablating(Programs):
         objective, bounds = self.history.objective, 0.0
         for pair in self.chosen:
             if self.cost(config, pair) is None:
-                bound = max(record.bounds.get(pair, 0.0) for record in self._records(config))
+                bound = max(known.record(config).bounds.get(pair, 0.0) for known in (self._known, self.history))
                 bounds += bound if objective.utility is None or not bound else 1.0 - objective.utility.of(bound)
         return math.fsum(self.costs(config)) + bounds
-
-    def _records(self, config: Configuration):  # type: ignore[no-untyped-def]
-        return self._known.record(config), self.history.record(config)
 
     # --- the walk ---
 
@@ -185,7 +182,3 @@ class Ablating(Programs):
         done = sum(one.winner is not None for one in self.rounds)
         left = len(self.rounds[-1].candidates) if self.rounds and not self.finished else 0
         return [("path", f"{done} steps taken, {left} left to choose from")]
-
-    @property
-    def lost(self) -> int:
-        return self.history.statuses[Status.LOST]
