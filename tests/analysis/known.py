@@ -75,9 +75,9 @@ def plain_scenario(place: Path) -> capra.Scenario:
     )
 
 
-def stored(place: Path, name: str, *, runs: int = 60, seed: int = 0, validated: bool = False, **options: Any) -> Path:
+def stored(place: Path, name: str, *, runs: int = 60, seed: int = 0, validated: bool = False, capping: bool = True) -> Path:
     """A folder as ``capra tune --out`` leaves it, with runs of ``seconds``."""
-    result = capra.tune(scenario(budget={"runs": runs}, **options), engine="simulated", overhead="ignore", seed=seed)
+    result = capra.tune(scenario(budget={"runs": runs}), engine="simulated", overhead="ignore", seed=seed, capping=capping)
     out, plain = place / name, plain_scenario(place)
     settings = {"strategy": "roar", "seed": seed, "workers": 1, "engine": "local", "overhead": "count", "repeat": 0.0}
     with open_store(plain, settings | {"options": {}}, out) as store:

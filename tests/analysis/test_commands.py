@@ -7,17 +7,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from capra.analysis.compare import compare
+from capra.analysis.compare import _shared, compare
 from capra.analysis.overtuning import overtuning_of
 from capra.cli import app
 from capra.dashboards import export_run
 from capra.errors import InputError
 from capra.overview import load_history, load_scenario
 from capra.runs import Configuration
-from tests.analysis.known import BEST, INSTANCES, seconds, space, stored
+from capra.runs.history import Pair
+from tests.analysis.known import BEST, INSTANCES, seconds, stored
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +52,8 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 # --- importance ---
 
 
-def test_importance(run: Path, tmp_path: Path) -> None:
+def test_importance(place: Path, tmp_path: Path) -> None:
+    run = stored(place, "uncapped", runs=200, capping=False)
     done = invoke("importance", run, "--pairs", "--local", "--csv", tmp_path / "a.csv", "--json")
     document = json.loads(done.stdout)
     assert {one["name"] for one in document["parameters"]} == set(BEST)
@@ -116,13 +119,15 @@ def test_compare(run: Path, other: Path, tmp_path: Path) -> None:
     assert "cost of the incumbent from" in text
 
 
-def test_compare_finds_a_real_difference(place: Path, run: Path) -> None:
-    """Against a tuning that ended with the default."""
-    bad = stored(place, "bad", runs=8, initial=[], configurations=[dict(space.default)])
-    document = compare([run, bad])
-    shared = document["comparisons"][0]["train"]
-    assert shared["one"] < shared["other"] / 3
-    assert shared["p_value"] < 0.02
+def test_only_shared_pairs_are_compared() -> None:
+    """Eight differences of the same sign: of the 2⁸ ways to flip them, two are as extreme."""
+    ours: dict[Pair, float] = {(f"i{k}", 0): 1.0 + k for k in range(8)} | {("mine", 0): 1000.0}
+    theirs: dict[Pair, float] = {(f"i{k}", 0): 3.0 + 2 * k for k in range(8)} | {("theirs", 0): 0.0}
+    found = _shared(ours, theirs, np.random.default_rng(0))
+    assert found is not None
+    assert (found["pairs"], found["one"], found["other"]) == (8, 4.5, 10.0)
+    assert found["p_value"] == pytest.approx(2 / 2**8, rel=0.1)
+    assert _shared({("a", 0): 1.0}, {("a", 1): 1.0}, np.random.default_rng(0)) is None
 
 
 def test_what_cannot_be_compared(run: Path, tmp_path: Path) -> None:
@@ -172,6 +177,7 @@ def test_the_overtuning_command(place: Path, tmp_path: Path) -> None:
 
 def test_a_folder_that_deepcave_opens(run: Path, tmp_path: Path) -> None:
     """What its converter for SMAC3 2.x reads: three files, no instances, one seed. (DeepCAVE itself needs Python 3.9.)"""
+    from ConfigSpace import Configuration as Theirs
     from ConfigSpace import ConfigurationSpace
 
     invoke("export", run, tmp_path / "dc", "--to", "deepcave")
@@ -186,7 +192,7 @@ def test_a_folder_that_deepcave_opens(run: Path, tmp_path: Path) -> None:
     assert len(history["data"]) == len(list(ours.configurations))
     for entry in history["data"]:
         config = Configuration(history["configs"][str(entry["config_id"])])
-        space.check_valid_configuration(_legal(space, config))
+        Theirs(space, values=dict(config))  # raises if it is not legal
         record = ours.record(config)
         assert entry["status"] == (1 if record.costs else 3)
         if record.costs:
@@ -195,16 +201,11 @@ def test_a_folder_that_deepcave_opens(run: Path, tmp_path: Path) -> None:
         export_run(run, tmp_path / "dc", "deepcave")
 
 
-def _legal(space: Any, config: Configuration) -> Any:
-    from ConfigSpace import Configuration as Theirs
-
-    return Theirs(space, values=dict(config))
-
-
 def test_a_study_that_optuna_opens(run: Path, tmp_path: Path) -> None:
     optuna = pytest.importorskip("optuna", reason="Optuna is not installed: its storage cannot be read")
     invoke("export", run, tmp_path / "study.db", "--to", "optuna")
-    study = optuna.load_study(study_name=None, storage=f"sqlite:///{tmp_path / 'study.db'}")
+    storage = optuna.storages.RDBStorage(f"sqlite:///{tmp_path / 'study.db'}")
+    study = optuna.load_study(study_name=None, storage=storage)
     ours, _ = load_history(run, load_scenario(run))
     states = {trial.state.name for trial in study.trials}
     assert states == {"COMPLETE", "PRUNED"}
@@ -217,7 +218,8 @@ def test_a_study_that_optuna_opens(run: Path, tmp_path: Path) -> None:
     best = min((ours.record(config).mean, config.id) for config in ours.configurations)
     assert study.best_trial.user_attrs["id"] == best[1]
     assert study.best_trial.distributions["base"] == optuna.distributions.IntDistribution(1, 5)
-    study._storage.engine.dispose()
+    storage.remove_session()
+    storage.engine.dispose()
 
 
 def test_unknown_formats(run: Path, tmp_path: Path) -> None:
