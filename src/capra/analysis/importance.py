@@ -7,6 +7,7 @@ the cost, with capped runs as the bounds that they are.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -85,7 +86,8 @@ class Importance:
             raise InputError(f"importance needs runs of at least {LEAST} configurations", hint="let the tuning run on")
 
         def forest(types: Types, number: int, upper: float | None) -> CensoredForest:
-            return CensoredForest(n_trees=trees, censoring=censoring, types=types, upper=upper, seed=number)
+            threads = os.cpu_count() or 1  # the result does not depend on them
+            return CensoredForest(trees, censoring, types, upper, number, threads=threads)
 
         suggester = make_suggester(Context(scenario, seed), forest)
         model, self._instances = suggester.learn(history, np.random.default_rng(seed))
