@@ -5,8 +5,8 @@ sleeps, so that it takes its time whatever else the machine does, and its mean t
 the quality. Overhead is what the workers' time was not spent on, per run; utilisation is the rest of it.
 
 ``load``: many short runs (/bin/true) through the cluster: plain Dask tasks that do nothing, plain Dask tasks that start the
-program with ``subprocess``, and our supervised, leased and fenced runs. The three take turns in batches, each with as many under
-way as there are workers, or (plain, at once) all submitted together.
+program with ``subprocess``, and our supervised, leased and fenced runs. They take turns in batches, each with as many under way
+as there are workers. A batch ends after so many runs, or so many seconds.
 
 Finished seeds and batches are kept in benchmarks/results/dask_engine.jsonl and not made again.
 """
@@ -110,49 +110,47 @@ def bare(_: int) -> None:
     subprocess.run(["/bin/true"], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def at_once(client: Client, action: Callable[[int], None], runs: int) -> None:
-    client.gather(client.map(action, range(runs), pure=False))
-
-
-def in_turn(client: Client, action: Callable[[int], None], runs: int, workers: int) -> None:
+def plain(client: Client, action: Callable[[int], None], runs: int, workers: int, end: float) -> int:
     """As many under way as there are workers, the next when one is over: what a tuning does."""
     waiting = iter(range(workers, runs))
+    over = 0
     going = as_completed([client.submit(action, i, pure=False) for i in range(workers)])
     for future in going:
         future.result()
-        if (i := next(waiting, None)) is not None:
+        over += 1
+        if time.monotonic() < end and (i := next(waiting, None)) is not None:
             going.add(client.submit(action, i, pure=False))
+    return over
 
 
-def ours(engine: DaskEngine, runs: int) -> None:
+def ours(engine: DaskEngine, runs: int, end: float = float("inf")) -> int:
     config = Configuration({"a": "x"})
     started = over = 0
-    while over < runs:
-        while started < runs and engine.free:
+    while over < started or (started < runs and time.monotonic() < end):
+        while started < runs and engine.free and time.monotonic() < end:
             engine.submit(RunRequest(config, None, started, 10.0))
             started += 1
         for _, outcome in engine.wait():
             assert outcome.status is Status.SUCCESS, outcome
             over += 1
+    return over
 
 
-def load(batch: int, runs: int, workers: int, cluster: LocalCluster, client: Client) -> dict[str, Any]:
-    row: dict[str, Any] = {"what": "load", "batch": batch, "runs": runs, "workers": workers}
+def load(batch: int, runs: int, seconds: float, workers: int, cluster: LocalCluster, client: Client) -> dict[str, Any]:
+    row: dict[str, Any] = {"what": "load", "batch": batch, "workers": workers, "runs": {}, "seconds": {}}
     scenario = Scenario(target=["/bin/true", "{params}"], space=Space([Categorical("a", ("x", "y"), "x")]), cutoff=10.0)
     with DaskEngine(scenario, cluster.scheduler_address) as engine:
         ours(engine, 2 * workers)
-        ways: dict[str, Callable[[], None]] = {
-            "plain, nothing, at once": lambda: at_once(client, nothing, runs),
-            "plain, nothing, in turn": lambda: in_turn(client, nothing, runs, workers),
-            "plain, program, at once": lambda: at_once(client, bare, runs),
-            "plain, program, in turn": lambda: in_turn(client, bare, runs, workers),
-            "ours": lambda: ours(engine, runs),
+        ways: dict[str, Callable[[float], int]] = {
+            "plain tasks, nothing": lambda end: plain(client, nothing, runs, workers, end),
+            "plain tasks, program": lambda end: plain(client, bare, runs, workers, end),
+            "capra runs": lambda end: ours(engine, runs, end),
         }
         for name, way in ways.items():
             before = time.monotonic()
-            way()
-            row[name] = round(runs / (time.monotonic() - before), 1)
-            print(f"batch {batch} {name:26}{row[name]:10.1f} runs/s", flush=True)
+            row["runs"][name] = way(before + seconds)
+            row["seconds"][name] = time.monotonic() - before
+            print(f"batch {batch} {name:24}{row['runs'][name] / row['seconds'][name]:10.1f} runs/s", flush=True)
     return row
 
 
@@ -169,9 +167,12 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         found["same"] = {"seeds": len(tunings), "runs": tunings[0]["runs"], "workers": tunings[0]["workers"]}
     batches = [row for row in rows if row["what"] == "load"]
     if batches:
-        ways = [key for key in batches[0] if key not in ("what", "batch", "runs", "workers")]
-        found["runs_per_second"] = {way: statistics.median(row[way] for row in batches) for way in ways}
-        found["load"] = {"runs": sum(row["runs"] for row in batches), "workers": batches[0]["workers"]}
+        totals = {
+            way: (sum(r["runs"][way] for r in batches), sum(r["seconds"][way] for r in batches))
+            for way in batches[0]["runs"]
+        }
+        found["runs_per_second"] = {way: round(runs / seconds, 1) for way, (runs, seconds) in totals.items()}
+        found["load"] = {"runs": totals["capra runs"][0], "workers": batches[0]["workers"], "batches": len(batches)}
     return found
 
 
@@ -181,6 +182,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--batches", type=int, default=10)
     parser.add_argument("--runs", type=int, help="per seed (200) or batch (1000)")
+    parser.add_argument("--seconds", type=float, default=60.0, help="longest time of one way in a batch")
     parser.add_argument("--workers", type=int, default=8)
     given = parser.parse_args()
     done = {(row["what"], row.get("seed", row.get("batch")), row["workers"]) for row in kept()}
@@ -197,7 +199,7 @@ def main() -> None:
         ):
             for batch in range(given.batches):
                 if ("load", batch, given.workers) not in done:
-                    keep(load(batch, given.runs or 1000, given.workers, cluster, client))
+                    keep(load(batch, given.runs or 1000, given.seconds, given.workers, cluster, client))
     found = summary(kept())
     print(json.dumps(found, indent=1))
     write_results("dask_engine", found)

@@ -58,8 +58,9 @@ class Link:
             raise
         self.address = str(self._client.scheduler.address)
         self._loop = self._client.loop.asyncio_loop
-        self._client.subscribe_topic("all", self._cluster_event)
-        self._client.subscribe_topic(f"{site.OP}-{package.session}", self._site_event)
+        self._topics = {"all": self._cluster_event, f"{site.OP}-{package.session}": self._site_event}
+        for topic, handler in self._topics.items():
+            self._client.subscribe_topic(topic, handler)
         self._beating = self._do(self._beat())
 
     def open_present(self) -> None:
@@ -107,6 +108,9 @@ class Link:
         """Hang up. Call ``end_sites`` first."""
         self._beating.cancel()
         with contextlib.suppress(TimeoutError, OSError):
+            if self._client.status == "running":
+                for topic in self._topics:  # or the scheduler would try to tell us that we left
+                    self._client.unsubscribe_topic(topic)
             self._client.close(timeout=CONNECT)
         if self._own is not None:
             self._own.close(timeout=CONNECT)
