@@ -355,6 +355,11 @@ def test_instances_are_read_from_a_copy(shared: Cluster, tmp_path: Path) -> None
             assert outcome.status is Status.SUCCESS
             assert Path(str(outcome.answer)).name == name
             assert "capra-stage-" in str(outcome.answer)
+        assert engine.warnings() == []
+    with engine_of(shared, target, stage=5, **options) as engine:
+        [outcome] = finish(engine, engine.submit(RunRequest(SPACE.default, name, 1, KAPPA)))
+        assert outcome.answer == str(tmp_path / name)
+        assert "is larger than the space for local copies" in engine.warnings()[0]
 
 
 def test_calibrated_hosts(shared: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,7 @@ SHORTEST = 1e-6
 """A run that is stopped before it began still has a positive cutoff."""
 
 
-@dataclass
+@dataclass(eq=False)
 class _Flight:
     """One request on its way, wherever it is."""
 
@@ -379,6 +379,7 @@ class DaskEngine:
     def _note(self, worker: Worker, answer: dict[str, Any]) -> None:
         self._measured += answer["measured"]
         self._disturbed += answer["disturbed"]
+        self._notes |= {f"{worker.host}: {note}": None for note in answer["notes"]}
         if answer["sick"]:
             self._sick += answer["sick"]
             worker.seats -= 1
@@ -395,7 +396,7 @@ class DaskEngine:
         else:
             if outcome.status is Status.SUCCESS:
                 self._crew.hosts.succeeded(worker.host)
-                self._refute(flight)
+                self._refute(flight, worker.host)
             self._report(flight, outcome)
 
     def _failed_there(self, flight: _Flight, host: str, outcome: Outcome) -> None:
@@ -409,23 +410,25 @@ class DaskEngine:
         self._blame(host, outcome.reason or "")
 
     def _crashed(self, flight: _Flight, host: str, outcome: Outcome) -> None:
-        hosts = self._crew.hosts
+        """New crashes are made again on another host, and only then reported."""
+        hosts, before = self._crew.hosts, flight.doubt
         doubtful = hosts.crashed(host, outcome)
-        if flight.doubt is not None and look_of(flight.doubt) == look_of(outcome):
-            hosts.confirmed(outcome)
-        elif flight.doubt is not None:
-            self._refute(flight)
-        elif doubtful and not flight.stopped and self._crew.has_others(host):
+        if before is None and doubtful and not flight.stopped and self._crew.has_others(host):
             flight.doubt = outcome
             flight.avoid.add(host)
             self._again(flight)
             return
+        if before is not None and before.host != host:
+            if look_of(before) == look_of(outcome):
+                hosts.confirmed(outcome)
+            else:
+                self._refute(flight, host)
         self._report(flight, outcome)
 
-    def _refute(self, flight: _Flight) -> None:
-        """What crashed on one host did something else on another."""
-        if flight.doubt is not None and flight.doubt.host is not None:
-            self._blame(flight.doubt.host, flight.doubt.reason or "")
+    def _refute(self, flight: _Flight, host: str) -> None:
+        """What crashed on another host did something else on this one."""
+        if flight.doubt is not None and flight.doubt.host not in (None, host):
+            self._blame(str(flight.doubt.host), flight.doubt.reason or "")
 
     def _blame(self, host: str, reason: str) -> None:
         if not self._crew.hosts.faulted(host, reason, self._crew.has_others(host)):

@@ -189,7 +189,8 @@ class Site:
             measured, disturbed, sick = self._give_back(engine)
         if outcome.status is Status.LOST and outcome.reason == "stopped by us":
             outcome = dataclasses.replace(outcome, reason=self._why)
-        return {"outcome": _plain(outcome), "measured": measured, "disturbed": disturbed, "sick": sick}
+        notes = [] if self.stage is None else sorted(self.stage.troubles)
+        return {"outcome": _plain(outcome), "measured": measured, "disturbed": disturbed, "sick": sick, "notes": notes}
 
     @contextlib.contextmanager
     def _staged(self, instance: str | None) -> Iterator[None]:

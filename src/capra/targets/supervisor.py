@@ -414,9 +414,14 @@ def _decode(report: bytes) -> Facts | None:
     line, newline, rest = report.partition(b"\n")
     if not newline or not line.startswith(b"{"):
         return None
-    values = json.loads(line)
-    if values.get("waiting") and rest:
-        return _decode(rest)
+    try:
+        values = json.loads(line)
+        return _decode(rest) if values.get("waiting") and rest else _facts(values, rest)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _facts(values: dict[str, Any], rest: bytes) -> Facts | None:
     if len(rest) != sum(values["stdout"][:2] + values["stderr"][:2]):
         return None
     outputs: dict[str, Any] = {}
