@@ -6,7 +6,8 @@ the quality. Overhead is what the workers' time was not spent on, per run; utili
 
 ``load``: many short runs (/bin/true) through the cluster: plain Dask tasks that do nothing, plain Dask tasks that start the
 program with ``subprocess``, and our supervised, leased and fenced runs. They take turns in batches, each with as many under way
-as there are workers. A batch ends after so many runs, or so many seconds.
+as there are workers. A batch ends after so many runs, or so many seconds. Besides runs per second, which depend on what else the
+machine does, there is the CPU time of one run, of all processes: client, scheduler, workers, supervisors and the program.
 
 Finished seeds and batches are kept in benchmarks/results/dask_engine.jsonl and not made again.
 """
@@ -15,11 +16,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from distributed import Client, LocalCluster, as_completed
@@ -33,7 +36,9 @@ from capra.tune import Tuning, tune
 
 KEPT = RESULTS / "dask_engine.jsonl"
 INSTANCES = 5
-SLEEP = 'sleep $(awk "BEGIN{print 0.05 + ($1-0.3)^2 + 0.5*($2-0.7)^2 + 0.02*$3}")'
+SLEEP = """#!/bin/sh
+sleep $(awk "BEGIN { print 0.05 + ($1-0.3)^2 + 0.5*($2-0.7)^2 + 0.02*$3 }")
+"""
 
 
 def kept() -> list[dict[str, Any]]:
@@ -48,9 +53,10 @@ def keep(row: dict[str, Any]) -> None:
 # --- the same tuning ---
 
 
-def sleeper(runs: int) -> Scenario:
+def sleeper(folder: str, runs: int) -> Scenario:
+    (Path(folder) / "sleeper.sh").write_text(SLEEP)
     return Scenario(
-        target=["sh", "-c", SLEEP, "sh", "{config.x}", "{config.y}", "{instance}"],
+        target=["sh", f"{folder}/sleeper.sh", "{config.x}", "{config.y}", "{instance}"],
         space=Space([Real("x", 0.0, 1.0, 0.9), Real("y", 0.0, 1.0, 0.1)]),
         instances=[str(i) for i in range(INSTANCES)],
         instance_kind="name",
@@ -136,8 +142,15 @@ def ours(engine: DaskEngine, runs: int, end: float = float("inf")) -> int:
     return over
 
 
+def cpu_seconds(processes: list[int]) -> float:
+    """Of these processes and of all their children that have ended."""
+    fields = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15] for pid in processes]
+    return sum(int(ticks) for four in fields for ticks in four) / os.sysconf("SC_CLK_TCK")
+
+
 def load(batch: int, runs: int, seconds: float, workers: int, cluster: LocalCluster, client: Client) -> dict[str, Any]:
-    row: dict[str, Any] = {"what": "load", "batch": batch, "workers": workers, "runs": {}, "seconds": {}}
+    row: dict[str, Any] = {"what": "load", "batch": batch, "workers": workers, "runs": {}, "seconds": {}, "cpu": {}}
+    processes = [os.getpid(), *client.run(os.getpid).values()]
     scenario = Scenario(target=["/bin/true", "{params}"], space=Space([Categorical("a", ("x", "y"), "x")]), cutoff=10.0)
     with DaskEngine(scenario, cluster.scheduler_address) as engine:
         ours(engine, 2 * workers)
@@ -147,10 +160,11 @@ def load(batch: int, runs: int, seconds: float, workers: int, cluster: LocalClus
             "capra runs": lambda end: ours(engine, runs, end),
         }
         for name, way in ways.items():
-            before = time.monotonic()
-            row["runs"][name] = way(before + seconds)
-            row["seconds"][name] = time.monotonic() - before
-            print(f"batch {batch} {name:24}{row['runs'][name] / row['seconds'][name]:10.1f} runs/s", flush=True)
+            before, cpu = time.monotonic(), cpu_seconds(processes)
+            count = row["runs"][name] = way(before + seconds)
+            row["seconds"][name], row["cpu"][name] = time.monotonic() - before, cpu_seconds(processes) - cpu
+            figures = count / row["seconds"][name], 1000 * row["cpu"][name] / count
+            print("batch {} {:24}{:10.1f} runs/s{:10.2f} CPU ms/run".format(batch, name, *figures), flush=True)
     return row
 
 
