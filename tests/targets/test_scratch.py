@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,21 @@ def test_a_directory_that_is_swept_before_it_is_held_is_made_again(tmp_path: Pat
     assert [str(held.path)] == made[1:]
     held.discard()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_one_that_was_swept_before_it_was_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another Capra begins between the making of the directory and the lock on it."""
+    make, swept = tempfile.mkdtemp, []
+
+    def mkdtemp(*args: str, **named: str) -> str:
+        place = make(*args, **named)
+        if not swept:
+            swept.append(place)
+            sweep(tmp_path)
+        return place
+
+    monkeypatch.setattr(tempfile, "mkdtemp", mkdtemp)
+    ours = Scratch(tmp_path)
+    assert swept != [str(ours.path)]
+    assert list(tmp_path.iterdir()) == [ours.path]
+    ours.discard()

@@ -27,7 +27,10 @@ class Scratch:
         self._owner = os.getpid()
         while True:
             self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
-            self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            except FileNotFoundError:  # another Capra began in this moment, and swept it
+                continue
             with contextlib.suppress(OSError):  # a file system without locks: then nobody can sweep there either
                 fcntl.flock(self._lock, fcntl.LOCK_SH)
             if self.path.exists():  # nobody swept it before we held it
