@@ -25,7 +25,7 @@ from capra.overview import status_of
 CAPRA = [sys.executable, "-m", "capra"]
 FEW = 300
 """Runs before it is killed."""
-INSTANCES, CUTOFF, KAPPA0, HOLD = 24, 3.0, 0.1, "3GB"
+INSTANCES, CUTOFF, KAPPA0, HOLD = 20, 3.0, 0.1, "3GB"
 """The first instances of the demo, one seed; clasp needs 0.04 s to start, so that smaller caps than KAPPA0 show nothing."""
 SETTINGS = {
     "oup": ("utility:loglaplace(0.6, 1)", {"epsilon": 0.05}),
@@ -36,7 +36,7 @@ SETTINGS = {
 
 def killed(command: list[str], run: Path) -> int:
     """Start it, kill it in the middle of a run after the first few; its exit code."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     while process.poll() is None and runs_in(run) < FEW:
         time.sleep(0.5)
     process.kill()
@@ -75,7 +75,9 @@ def measured(folder: Path, strategy: str, seconds: int) -> dict[str, Any]:
     started = [*CAPRA, "tune", str(scenario), "--strategy", strategy, "--out", str(run), "--hold", HOLD, *settings, "--json"]
     code = killed(started, run)
     before = status(run)
-    subprocess.run([*CAPRA, "resume", str(run), "--json"], capture_output=True, check=True)
+    done = subprocess.run([*CAPRA, "resume", str(run), "--json"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"resume ended with {done.returncode}: {done.stdout}{done.stderr}")
     after = status(run)
     keys = ("runs", "statuses", "target_time", "continued_time", "own_time", "wall", "certificate", "warnings")
     return {"killed_with": code, "runs_when_killed": before["runs"], "objective": objective, "options": options} | {
@@ -85,7 +87,7 @@ def measured(folder: Path, strategy: str, seconds: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=int, default=600, help="CPU seconds for each strategy")
+    parser.add_argument("--seconds", type=int, default=480, help="CPU seconds for each strategy")
     parser.add_argument("--strategies", nargs="*", default=tuple(SETTINGS), choices=SETTINGS)
     given = parser.parse_args()
     setting = {"seconds": given.seconds, "instances": INSTANCES, "cutoff": CUTOFF, "kappa0": KAPPA0, "hold": HOLD}

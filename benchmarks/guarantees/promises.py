@@ -19,8 +19,8 @@ from benchmarks.guarantees.drive import Loglaplace, drive, ledger
 from benchmarks.kept import Kept
 from capra._guarantees import CapsAndRuns, Confidence, Coup, Impatient, LeapsAndBounds, Oup, Procrastination, Up
 from capra.strategies.caps import BASIC, PLUS_PLUS, settings
+from capra.strategies.confidence import confident
 from capra.strategies.impatient import SHARES, sample_sizes
-from capra.strategies.sp import confident
 
 UTILITY = Loglaplace(10.0)
 ZETA, EPSILON, DELTA, GAMMA = 0.1, 0.2, 0.1, 0.2
@@ -125,7 +125,7 @@ def of_sp(core: Any, scales: np.ndarray, truth: Truth) -> bool:
 
 
 def of_spc(core: Any, scales: np.ndarray, truth: Truth) -> bool | None:
-    promised = confident(core, len(scales))
+    promised = confident(core, len(scales), ZETA)
     return is_good(core, scales, truth, promised, scales.min()) if promised else None
 
 

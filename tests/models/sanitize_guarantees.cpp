@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <random>
 
-#include "../../src/capra/strategies/native/caps.hpp"
+#include "../../src/capra/strategies/native/impatient.hpp"
 #include "../../src/capra/strategies/native/confidence.hpp"
 #include "../../src/capra/strategies/native/leaps.hpp"
 #include "../../src/capra/strategies/native/procrastination.hpp"

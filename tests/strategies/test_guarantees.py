@@ -110,6 +110,19 @@ def test_no_run_is_made_that_is_known_already(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(GUARANTEED))
+def test_nothing_is_asked_for_where_there_is_no_worker(name: str) -> None:
+    strategy = make(name)
+    assert strategy.ask(0) == []
+    assert len(strategy.ask(1)) == 1
+
+
+def test_a_run_that_is_made_again_takes_the_only_worker() -> None:
+    made = table().scenario(budget={"runs": 300}, objective="par1")
+    result = capra.tune(made, "caps++", engine="simulated", overhead="ignore", repeat=0.1)
+    assert [run.asked_by for run in result.history].count("repeat") >= 10
+
+
+@pytest.mark.parametrize("name", sorted(GUARANTEED))
 def test_the_answer_does_not_depend_on_the_workers(name: str) -> None:
     """The algorithm is sequential; further workers only run ahead of it."""
     one, many = make(name), make(name)

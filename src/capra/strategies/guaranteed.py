@@ -102,7 +102,7 @@ class Guaranteed:
 
     def ask(self, n: int) -> list[RunRequest]:
         found: dict[tuple[Configuration, Pair], RunRequest] = {}
-        for request in self._candidates(n):
+        for request in self._candidates(n) if n > 0 else ():  # 0: a run that is made again takes the last worker
             found.setdefault((request.config, (request.instance, request.seed)), request)
             if len(found) >= n:
                 break

@@ -2,7 +2,7 @@
 
 The answer is compared with all but the best share γ of the space. Samples grow from level to level, as that share halves
 from about a half to γ; what the first levels tell about T lets a cheap check reject most of the rest. The algorithm is
-``native/caps.hpp``.
+``native/impatient.hpp``.
 """
 
 from __future__ import annotations

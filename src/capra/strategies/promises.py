@@ -52,7 +52,7 @@ def parameters_of(epsilon: float, delta: float, zeta: float) -> dict[str, float]
 def optimal(parameters: dict[str, float], whom: str) -> str:
     """(ε, δ)-optimality in one sentence."""
     sure, delta = 1.0 - parameters["zeta"], parameters["delta"]
-    trimmed = f", if the slowest {100 * delta:.3g} % of its runs are cut off there," if delta > 0.0 else ""
+    trimmed = f", with its slowest {100 * delta:.3g} % of runs cut off where they begin," if delta > 0.0 else ""
     return (
         f"With probability at least {100 * sure:.4g} % the mean cost of the answer{trimmed} is at most "
         f"{1.0 + parameters['epsilon']:.3g} times the least mean cost of {whom}."

@@ -9,20 +9,25 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from capra._guarantees import Confidence, Procrastination
 from capra.errors import InputError
 from capra.strategies.base import Context, checked
 from capra.strategies.certificate import Promise
+from capra.strategies.confidence import confident
 from capra.strategies.guaranteed import Guaranteed, Step
 from capra.strategies.pool import Pool
 from capra.strategies.promises import first_cap, means_only, optimal, pool_size
 
-__all__ = ["Lecture", "confident", "sp", "spc"]
+__all__ = ["Lecture", "sp", "spc"]
 
-MORE_SP = "Delta shrinks with the number of instances that the answer has run on: half of it takes about twice the time."
-MORE_SPC = "Both shrink with more time: half of epsilon takes about four times the runs, half of delta about twice."
+MORE_SP = (
+    "That holds whenever it is stopped. Delta shrinks with the number of instances that the answer has run on: half of it "
+    "takes about twice the time."
+)
+MORE_SPC = (
+    "That holds whenever it is stopped. Both shrink with more time: half of epsilon takes about four times the runs, half "
+    "of delta about twice."
+)
 
 
 def sp(
@@ -89,50 +94,23 @@ class Until:
         self.inner.exclude(config)
 
 
-def spc(context: Context, *, n: int = 50, kappa0: float | None = None) -> Guaranteed:
-    """Structured procrastination with confidence: no parameters; the longer it runs, the more it promises."""
+def spc(context: Context, *, n: int = 50, zeta: float = 0.1, kappa0: float | None = None) -> Guaranteed:
+    """Structured procrastination with confidence: the longer it runs, the more it promises, at any time.
+
+    Only the promise depends on ``zeta``, not the runs.
+    """
     means_only(context)
     pool = Pool(context)
-    n = pool_size(pool, n)
+    n, zeta = pool_size(pool, n), checked("zeta", zeta, 1e-9, 0.5)
     core = Confidence(n, first_cap(context, kappa0))
 
     def promise() -> Promise:
-        parameters = confident(core, n)
+        parameters = confident(core, n, zeta)
         if not parameters:
             return Promise({}, "Nothing is promised yet.", MORE_SPC)
         return Promise(parameters, optimal(parameters, f"any of the {n} configurations"), MORE_SPC)
 
     return Guaranteed(context, "spc", core, pool, promise, trims=True, is_endless=True)
-
-
-def confident(core: Confidence, n: int) -> dict[str, float]:
-    """(ε, δ, ζ) that hold for SPC's answer now; empty while they do not.
-
-    The error e = sqrt(9 · 2^k · ln(k t) / r) of its bounds is two-sided: a share p of times above v, measured as p̂, lies
-    within p̂/(1 + e) and p̂/(1 − e). So the mean of the answer, cut where at most δ of its instances are left, is at most
-    Σ (v_j − v_{j−1}) · p̂_{j−1}/(1 − e); the least lower bound of all is below every mean. δ is the least share with
-    e ≤ 1/2. ζ is a union bound (Chernoff) over configurations, levels and the answer's distinct times.
-    """
-    answer, t = core.answer, max(core.steps, 2)
-    least = min((core.bound(i) for i in range(n) if core.begun(i)), default=0.0)
-    if answer < 0 or least <= 0.0 or any(core.begun(i) == 0 for i in range(n)):
-        return {}
-    values, counts = (np.asarray(part, dtype=float) for part in core.seen(answer))
-    begun = counts.sum()
-    above = 1.0 - np.concatenate([[0.0], np.cumsum(counts)[:-1]]) / begun  # p̂ at and above each value
-    level = np.floor(np.log2(1.0 / above) + 1e-9)
-    error = np.sqrt(9.0 * 2.0**level * np.log(np.maximum(level, 1.0) * t) / begun)
-    sure = int(np.sum(error <= 0.5))
-    if sure < 2:
-        return {}
-    steps = np.diff(np.concatenate([[0.0], values[:sure]]))
-    mean = float(np.sum(steps * above[:sure] / (1.0 - error[:sure])))
-    left = above[sure] / (1.0 - error[sure - 1]) if sure < len(values) else 0.0
-    delta = max(float(left), 2.0 ** -float(level[sure - 1]) * 0.5 if sure == len(values) else 0.0)
-    zeta = 2.0 * n * len(values) * 2.612 * t**-1.5
-    if delta >= 1.0 or zeta >= 0.5:
-        return {}
-    return {"epsilon": max(0.0, mean / least - 1.0), "delta": delta, "zeta": zeta}
 
 
 def _length(context: Context) -> int:

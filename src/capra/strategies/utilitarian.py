@@ -28,7 +28,7 @@ LEVELS = 64
 """Caps may double so often."""
 MOST = 1_000_000
 """A sample of a space does not grow beyond this."""
-MORE = "More time makes epsilon smaller: half of it takes about four times the runs."
+MORE = "That holds whenever it is stopped. More time makes epsilon smaller: half of it takes about four times the runs."
 
 
 def up(

@@ -83,6 +83,13 @@ class Confidence {
   double bound(std::size_t i) const { return lower(states_[i]); }
   std::int64_t begun(std::size_t i) const { return states_[i].begun; }
   std::int64_t steps() const { return steps_; }
+  bool is_out(std::size_t i) const { return states_[i].excluded; }
+  // Below this time, rounded like all others, every begun instance is known: nothing was put off there. Infinite if nothing waits.
+  double known_below(std::size_t i) const {
+    double least = kInfinity;
+    for (const Entry& entry : states_[i].queue) least = std::min(least, rounded(entry.cap / factor_));
+    return least;
+  }
   // The distinct times so far, and how often each was seen.
   std::pair<std::vector<double>, std::vector<std::int64_t>> seen(std::size_t i) const {
     return {states_[i].values, states_[i].counts};
@@ -115,8 +122,10 @@ class Confidence {
 
   static double mean(const State& state) { return state.sum / static_cast<double>(std::max<std::int64_t>(state.begun, 1)); }
 
-  static void replace(State& state, std::size_t column, double time) {
-    const double rounded = std::max(kResolution, std::floor(time / kResolution + 1e-6) * kResolution);
+  static double rounded(double time) { return std::max(kResolution, std::floor(time / kResolution + 1e-6) * kResolution); }
+
+  static void replace(State& state, std::size_t column, double value) {
+    const double time = rounded(value);
     double& known = state.times[column];
     if (known > 0.0) {
       const auto at = static_cast<std::size_t>(std::lower_bound(state.values.begin(), state.values.end(), known) -
@@ -126,14 +135,14 @@ class Confidence {
         state.counts.erase(state.counts.begin() + static_cast<std::ptrdiff_t>(at));
       }
     }
-    state.sum += rounded - known;
-    known = rounded;
-    const auto place = std::lower_bound(state.values.begin(), state.values.end(), rounded);
+    state.sum += time - known;
+    known = time;
+    const auto place = std::lower_bound(state.values.begin(), state.values.end(), time);
     const auto at = place - state.values.begin();
-    if (place != state.values.end() && *place == rounded) {
+    if (place != state.values.end() && *place == time) {
       ++state.counts[static_cast<std::size_t>(at)];
     } else {
-      state.values.insert(place, rounded);
+      state.values.insert(place, time);
       state.counts.insert(state.counts.begin() + at, 1);
     }
   }

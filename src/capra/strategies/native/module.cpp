@@ -6,7 +6,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "caps.hpp"
+#include "impatient.hpp"
 #include "confidence.hpp"
 #include "leaps.hpp"
 #include "procrastination.hpp"
@@ -78,6 +78,8 @@ NB_MODULE(_guarantees, m) {
                  .def(nb::init<std::size_t, double, double>(), nb::arg("configs"), nb::arg("kappa0"), nb::arg("factor") = 2.0)
                  .def("bound", &Confidence::bound)
                  .def("begun", &Confidence::begun)
+                 .def("is_out", &Confidence::is_out)
+                 .def("known_below", &Confidence::known_below)
                  .def("seen", &Confidence::seen)
                  .def_prop_ro("steps", &Confidence::steps);
   bind_core<Confidence>(spc);
