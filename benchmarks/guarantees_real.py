@@ -60,7 +60,7 @@ def prepared(folder: Path, objective: str, seconds: int) -> Path:
     names = sorted(f"train/{place.name}" for place in (folder / "train").iterdir())[:INSTANCES]
     text = path.read_text().replace('instances = "train"', f"instances = {json.dumps(names)}\nseeds = [1]", 1)
     text = text.replace("cutoff = 5.0", f"cutoff = {CUTOFF}").replace('"par10"', json.dumps(objective))
-    budget = f'[budget]\ncpu = "{seconds}s"\nwall = "{2 * seconds}s"'
+    budget = f'[budget]\ncpu = "{seconds}s"\nwall = "{seconds * 7 // 5}s"'
     (folder / "real.toml").write_text(re.sub(r"\[budget\]\ncpu = .*\nwall = .*", budget, text))
     return folder / "real.toml"
 
