@@ -154,16 +154,17 @@ def test_the_plan_has_iraces_numbers() -> None:
 
 
 def test_the_budget_is_divided_over_the_iterations() -> None:
-    """B = 300 runs: B_1 = (300 − 1)/3, |Θ_1| = floor(B_1/(5 + 1)) = 16."""
+    """B = 300 runs: the default has made 5, B_1 = (300 − 5)/3, |Θ_1| = floor(B_1/(5 + 1)) = 16."""
     strategy = make("irace", scenario(budget={"runs": 300}), capping=False)
     runs = []
-    for _ in range(17):
+    for _ in range(21):
         (request,) = strategy.ask(1)
         runs.append(request)
         strategy.tell(Run(request, lognormal(request), strategy.why(request)))
-    first = [request for request in runs[1:] if request.instance == runs[1].instance]
-    assert len({request.config for request in first} | {runs[0].config}) == 16  # the default's run is known
-    assert runs[16].instance != runs[1].instance
+    assert len({request.config for request in runs[:5]}) == 1
+    assert len({request.config for request in runs[5:20]} | {runs[0].config}) == 16  # the default's runs are known
+    assert {request.instance for request in runs[5:20]} == {runs[0].instance}
+    assert runs[20].instance == runs[1].instance
 
 
 def test_elites_are_protected_until_they_have_met_their_pairs() -> None:

@@ -59,10 +59,9 @@ def paired_t(costs: Floats, alpha: float) -> Mask:
 
     n = len(costs)
     means = costs.mean(axis=0)
-    gaps = costs - costs[:, [int(means.argmin())]]
-    deviation = gaps.std(axis=0, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = gaps.mean(axis=0) / (deviation / np.sqrt(n))
+        gaps = costs - costs[:, [int(means.argmin())]]
+        t = gaps.mean(axis=0) / (gaps.std(axis=0, ddof=1) / np.sqrt(n))
     p = np.where((gaps >= 0.0).all(axis=0), 0.0, 2.0 * stdtr(n - 1, -np.abs(t)))
     return np.asarray((p < alpha) & ~np.isclose(means, means.min(), rtol=SAME, atol=0.0))
 
@@ -105,9 +104,10 @@ def quality_variance(costs: Floats) -> float:
     n, k = costs.shape
     if n < 2 or k < 2:
         return float("nan")
-    spread = costs.std(axis=1, ddof=1, keepdims=True)
-    standard = (costs - costs.mean(axis=1, keepdims=True)) / np.where(spread > 0.0, spread, 1.0)
-    return float(standard.var(axis=0, ddof=1).mean())
+    with np.errstate(invalid="ignore"):  # a crash may cost infinitely much
+        spread = costs.std(axis=1, ddof=1, keepdims=True)
+        standard = (costs - costs.mean(axis=1, keepdims=True)) / np.where(spread > 0.0, spread, 1.0)
+        return float(standard.var(axis=0, ddof=1).mean())
 
 
 TESTS: Mapping[str, Callable[[Floats, float], Mask]] = {"friedman": friedman, "t-test": paired_t}

@@ -100,7 +100,10 @@ class Irace(Programs):
         yield from self._race(candidates, math.floor(runs))
 
     def _estimate(self) -> Program:
-        """How long does a run take? The default and random configurations on the first pair, for 2 % of the budget."""
+        """How long does a run take? The default and random configurations on the first pairs, for 2 % of the budget.
+
+        They are the first race's elites and would run there anyway.
+        """
         budget, number = self.context.scenario.budget, 0
         first = [self.context.scenario.default, *self.context.first]
         while number < len(first) or (self.history.spent < ESTIMATION * budget.cpu and math.isfinite(budget.cpu)):
@@ -109,11 +112,17 @@ class Irace(Programs):
             number += 1
             if (config in self._tried and number > ATTEMPTS) or len(self._tried) >= MOST:
                 return
-            want = Want(config, self.pairs[0], self.kappa_max)
             if config not in self._tried:
                 self._tried.append(config)
-                while not self.is_known(want):
-                    yield [want]
+                wants = [Want(config, pair, self.kappa_max) for pair in self._first_pairs]
+                while missing := [want for want in wants if not self.is_known(want)]:
+                    if self.history.record(config).wrong:
+                        break
+                    yield missing
+
+    @property
+    def _first_pairs(self) -> list[Pair]:
+        return self.pairs.first(self.plan.first_test)
 
     def _runs_left(self) -> float:
         """B − B_used in runs: what is left of the budget, by the mean time of the runs so far."""
@@ -166,9 +175,9 @@ class Irace(Programs):
 
     def _drawn(self, count: int, attempt: int) -> list[Candidate]:
         rng, space = self.context.rng(_SAMPLES, self.iteration, attempt), self.context.scenario.space
-        begun = self._tried[:count] if not self.elites else []
+        begun = [] if self.elites else sorted(self._tried, key=lambda tried: self.history.total(tried, self._first_pairs))
         uniform = Model.uniform(space)
-        found = [Candidate(config, uniform, protected=self.plan.first_test) for config in begun]
+        found = [Candidate(config, uniform, protected=self.plan.first_test) for config in begun[:count]]
         known = {one.config for one in [*self.elites, *found]}
         while len(found) < count and (candidate := self._new(known if attempt or not self.elites else set(), rng)):
             known.add(candidate.config)
