@@ -192,7 +192,7 @@ def test_a_quality_objective(tmp_path: Path) -> None:
 def test_a_certificate_is_shown(tmp_path: Path) -> None:
     scenario = given(instances=named(HOSTILE))
     promise = Certificate(
-        "caps", None, {"epsilon": 0.1}, "With probability at least 90 %, all is well.", "More time helps.", 2.0, 1.0
+        "caps", None, {"epsilon": 0.1}, "With probability at least 90 %, all is well.", "More time helps.", 2.0, 1.0, 2.0
     )
     with open_store(scenario, {"strategy": "caps", "engine": "simulated", "options": {}}, tmp_path) as store:
         store.decide("certificate", "1", promise.plain() | {"spent": 1.0, "evaluations": 1})
