@@ -109,7 +109,7 @@ EXPERIMENTS = {
     "portfolios": Experiment(
         "Portfolios beside the best single configuration, on recorded SPEAR",
         ("portfolios run --seeds 1 --minutes 15", "portfolios table"),
-        ("portfolios run --seeds 10", "portfolios table"),
+        ("portfolios run --seeds 10", "portfolios table", "portfolio_clasp"),
         "portfolios.md",
     ),
     "features": Experiment("Features of formulas beside other readers", ("cnf_features",), ("cnf_features",), "features.md"),
