@@ -86,7 +86,8 @@ class Synthetic:
         return self.test_cost(dict(self._landscape.space.default))
 
 
-NAMES = ("spear", "smooth", "rugged")
+BUDGETS = {"spear": Recorded.budgets, "smooth": Synthetic.budgets, "rugged": Synthetic.budgets}
+NAMES = tuple(BUDGETS)
 
 
 @cache

@@ -12,8 +12,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from benchmarks.machine import machine, write_results
-from benchmarks.strategies.problems import NAMES
-from benchmarks.strategies.problems import problem as made
+from benchmarks.strategies.problems import BUDGETS
 from benchmarks.strategies.rows import REAL, SIMULATED, Row, rows
 from benchmarks.strategies.settings import is_planned
 from capra.analysis.statistics import paired_permutation_test
@@ -107,7 +106,7 @@ def curves(problem: str, kept: Sequence[Row]) -> None:
     import matplotlib.pyplot as plt
 
     most = max(row["budget"] for row in kept)
-    grid = np.geomspace(most / 200.0 if problem in NAMES else most / 8.0, most, 120)
+    grid = np.geomspace(most / 200.0 if problem in BUDGETS else most / 8.0, most, 120)
     figure, axes = plt.subplots(figsize=(7, 4.2))
     for strategy in sorted({row["strategy"] for row in kept}):
         mine = [row for row in kept if row["strategy"] == strategy and row["budget"] == most]
@@ -129,7 +128,7 @@ def main() -> None:
     everything, lines = measured(), []
     for problem in sorted({row["problem"] for row in everything}):
         kept = [row for row in everything if row["problem"] == problem]
-        for budget in list(made(problem).budgets) if problem in NAMES else sorted({row["budget"] for row in kept}):
+        for budget in BUDGETS.get(problem, sorted({row["budget"] for row in kept})):
             lines += entries(problem, budget, finals(kept, budget))
             printed([line for line in lines if (line["problem"], line["budget"]) == (problem, budget)])
         curves(problem, kept)
