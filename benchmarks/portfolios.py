@@ -1,9 +1,9 @@
 """Portfolios on recorded SPEAR: builders against the best single configuration, at equal total budgets.
 
 ``python -m benchmarks.portfolios run`` makes the portfolios that are not in the results yet, builder by builder, seed by seed
-(``--builders``, ``--seeds``, ``--minutes`` choose); ``… table`` prints and writes the summary and draws the curves. All runs come from the table
-of 1,000 configurations; the 302 test instances are never seen by a builder. The single configurations are those of
-``benchmarks.strategies`` on the same scenarios. What computing features costs was not recorded and counts as nothing.
+(``--builders``, ``--seeds``, ``--minutes`` choose); ``… table`` prints and writes the summary. All runs come from the table
+of 1,000 configurations; the 302 test instances are never seen by a builder. smac and roar tune for a single configuration on the
+same scenarios. What computing features costs was not recorded and counts as nothing.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ import numpy as np
 from benchmarks import spear
 from benchmarks.machine import RESULTS, machine, write_results
 from benchmarks.strategies.problems import Recorded
-from benchmarks.strategies.rows import rows as strategy_rows
-from benchmarks.strategies.table import at
 from capra.build import build
 from capra.portfolio.lanes import finish_times
 from capra.portfolio.product import Portfolio
 from capra.portfolio.records import Records
 from capra.runs import Configuration
 from capra.scenario import Scenario
+from capra.tune import tune
 
 Row = dict[str, Any]
 PLACE = RESULTS / "portfolios.jsonl"
@@ -90,7 +89,26 @@ def test_costs(portfolio: Portfolio) -> np.ndarray:
     return np.where(finish <= spear.CUTOFF, finish, 10 * spear.CUTOFF)
 
 
+def tuned(strategy: str, seed: int) -> Row:
+    """A single configuration."""
+    began = time.process_time()
+    options: dict[str, Any] = {"refit": 20} if strategy == "smac" else {}
+    result = tune(scenario(seed), strategy, seed=seed, engine="simulated", overhead="ignore", **options)
+    return {
+        "builder": strategy,
+        "seed": seed,
+        "hours": HOURS,
+        "test": round(oracle([Configuration(result.incumbent)]), 4),
+        "curve": [[round(m.spent, 1), round(oracle([m.config]), 4)] for m in result.trajectory],
+        "runs": len(result.history),
+        "spent": round(result.spent, 1),
+        "own": round(time.process_time() - began, 1),
+    }
+
+
 def built(builder: str, seed: int) -> Row:
+    if builder in SINGLE:
+        return tuned(builder, seed)
     began = time.process_time()
     options: dict[str, Any] = {"inner": "smac", "refit": 20}
     result = build(scenario(seed), builder, seed=seed, engine="simulated", overhead="ignore", **options)
@@ -134,22 +152,13 @@ def run(given: argparse.Namespace) -> None:
             print(row, flush=True)
 
 
-def singles() -> dict[str, dict[int, float]]:
-    """Strategy and seed to the test PAR10 of the incumbent when the same budget was spent."""
-    found: dict[str, dict[int, float]] = {}
-    for row in strategy_rows():
-        if row["problem"] == "spear" and row["strategy"] in SINGLE and row["budget"] >= 3600.0 * HOURS:
-            found.setdefault(row["strategy"], {})[row["seed"]] = at(row, 3600.0 * HOURS)
-    return found
-
-
 def table(_: argparse.Namespace) -> None:
     rows, document = known_rows(), {}
-    for name, finals in singles().items():
-        document[name] = _summary({seed: finals[seed] for seed in finals if any(row["seed"] == seed for row in rows)})
-    for builder in BUILDERS:
+    for builder in (*SINGLE, *BUILDERS):
         mine = [row for row in rows if row["builder"] == builder]
-        if mine:
+        if mine and builder in SINGLE:
+            document[builder] = _summary({row["seed"]: row["test"] for row in mine})
+        elif mine:
             parts = {key: _summary({row["seed"]: row[key] for row in mine}) for key in ("test", "vbs", "best_member")}
             document[builder] = parts["test"] | {
                 "vbs": parts["vbs"]["median"],
@@ -178,7 +187,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(required=True)
     making = commands.add_parser("run")
-    making.add_argument("--builders", nargs="+", default=list(BUILDERS), choices=BUILDERS)
+    making.add_argument("--builders", nargs="+", default=[*SINGLE, *BUILDERS], choices=[*SINGLE, *BUILDERS])
     making.add_argument("--seeds", type=int, default=10)
     making.add_argument("--first", type=int, default=0)
     making.add_argument("--minutes", type=float, default=1e9, help="start nothing after so many")

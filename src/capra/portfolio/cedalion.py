@@ -102,7 +102,8 @@ class Cedalion(Builder):
             if not pairs or elapsed >= (1.0 - SHORTEST) * self.kappa_max:
                 break
             names = list(dict.fromkeys(str(instance) for instance, _ in pairs))
-            step = self._tuning(f"slot {number + 1}", names, share * (number + TUNING), elapsed, lane)
+            most = (self.kappa_max - elapsed) / (1.0 if number + 1 == self.slots else 2.0)  # later slots must find room
+            step = self._tuning(f"slot {number + 1}", names, share * (number + TUNING), elapsed, lane, most)
             yield step
             if (best := step.strategy.incumbent) is None:
                 break
@@ -121,11 +122,11 @@ class Cedalion(Builder):
     def kappa_max(self) -> float:
         return self.context.scenario.cutoff
 
-    def _tuning(self, what: str, names: list[str], until: float, elapsed: float, lane: list[Slot]) -> Step:
-        scenario, left = self.context.scenario, self.kappa_max - elapsed
+    def _tuning(self, what: str, names: list[str], until: float, elapsed: float, lane: list[Slot], most: float) -> Step:
+        scenario = self.context.scenario
         view = Slots(elapsed, self.kappa_max, scenario.objective.worst(self.kappa_max), self._used(lane))
         changes: dict[str, Any] = {
-            "space": with_slot(scenario.space, self.kappa_max, left),
+            "space": with_slot(scenario.space, self.kappa_max, most),
             "objective": Objective("quality", 1.0, 0.0),
             "initial": (),
         }

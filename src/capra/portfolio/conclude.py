@@ -12,10 +12,11 @@ from capra.formats.plain import plain
 from capra.portfolio.base import completed
 from capra.portfolio.builder import Builder
 from capra.portfolio.cedalion import Cedalion
+from capra.portfolio.lanes import MOST_MEMBERS, Lanes, best_schedule, schedule_cost
 from capra.portfolio.nearest import SingleBest
 from capra.portfolio.product import RUN_OPTIONS, Portfolio
-from capra.portfolio.records import Records
-from capra.portfolio.selectors import SELECTORS, Selection, choose
+from capra.portfolio.records import PENALTY, Records
+from capra.portfolio.selectors import SELECTORS, Selection, choose, folds_of
 from capra.runs import Configuration
 from capra.scenario import Scenario
 from capra.space.json import write_json
@@ -31,8 +32,7 @@ def concluded(builder: Builder, *, feature_costs: Mapping[str, float] | None = N
     scenario = builder.context.scenario
     facts = {"builder": builder.name, "name": scenario.name, "runs": len(builder.history), "spent": builder.history.spent}
     members = tuple(builder.members) or (builder.incumbent or scenario.default,)
-    schedule = builder.schedule if isinstance(builder, Cedalion) else ()
-    selection = None if any(schedule) else _selection(builder, members, feature_costs or {}, seed)
+    selection, schedule = _choice(builder, members, feature_costs or {}, seed)
     options = _run_options(scenario)
     return Portfolio(
         members=members,
@@ -48,14 +48,34 @@ def concluded(builder: Builder, *, feature_costs: Mapping[str, float] | None = N
     )
 
 
-def _selection(builder: Builder, members: tuple[Configuration, ...], costs: Mapping[str, float], seed: int) -> Selection:
+def _choice(
+    builder: Builder, members: tuple[Configuration, ...], costs: Mapping[str, float], seed: int
+) -> tuple[Selection | None, Lanes]:
+    """Who decides between the members: the builder's own schedule or selector, or whatever did best on unseen instances."""
+    if isinstance(builder, Cedalion) and any(builder.schedule):
+        return None, builder.schedule
     records = _records(builder, members, costs)
     name, options = builder.selector
-    if len(members) == 1 or not records.features.shape[1] or not records.solvable.any():
-        return choose(records, (SingleBest.name,), seed=seed)
-    if name == "auto":
-        return choose(records, seed=seed)
-    return Selection(SELECTORS[name](**options).fit(records))
+    if name != "auto":
+        return Selection(SELECTORS[name](**options).fit(records)), ()
+    names = tuple(SELECTORS) if len(members) > 1 and records.features.shape[1] else (SingleBest.name,)
+    selection = choose(records, names, seed=seed)
+    if 1 < len(members) <= MOST_MEMBERS and selection.costs is not None and len(records) >= 2 * ENOUGH:
+        expected, schedule = _scheduled(records, seed)
+        if expected < selection.costs[selection.selector.name]:
+            return None, schedule
+    return selection, ()
+
+
+def _scheduled(records: Records, seed: int) -> tuple[float, Lanes]:
+    """The best schedule of the members, and what to expect of one: on each half the best of the other half."""
+    times = np.where(records.solved, records.times, np.inf)[records.solvable]
+    half = folds_of(len(times), 2, np.random.default_rng(seed))
+    found = [
+        schedule_cost(times[half == f], best_schedule(times[half != f], records.cutoff, PENALTY), records.cutoff, PENALTY)
+        for f in (0, 1)
+    ]
+    return float(np.mean(found)), best_schedule(times, records.cutoff, PENALTY)
 
 
 def _records(builder: Builder, members: tuple[Configuration, ...], costs: Mapping[str, float]) -> Records:

@@ -16,7 +16,7 @@ __all__ = ["Lanes", "best_schedule", "finish_times", "schedule_cost"]
 Lanes = tuple[tuple[Slot, ...], ...]
 """One sequence of (configuration, slot) for each core; all cores start together, and the first answer ends it all."""
 MOST_MEMBERS = 6
-MOST_TRIED = 200_000
+MOST_TRIED = 50_000
 """So many combinations of order and slots are searched: with that the number of slots tried for a member is chosen."""
 
 
