@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +14,9 @@ import pytest
 import capra
 from capra.engines import make_engine
 from capra.errors import InputError
+from capra.overview import status_of
 from tests.docs.test_pages import blocks
+from tests.engines.test_local import until
 from tests.runs.checker import check
 from tests.strategies.conformance import scenario
 
@@ -39,6 +43,23 @@ def test_tune_on_local_processes(folder: Path) -> None:
     assert done.stderr == ""
     assert set(json.loads(done.stdout)["incumbent"]) == {"alpha", "mode"}
     assert check(folder / "runs" / "latest" / "history.sqlite", workers=2) == []
+
+
+def test_ctrl_c_is_not_for_the_workers(folder: Path) -> None:
+    """It reaches all processes of a terminal; the tuning ends in good order all the same."""
+    (folder / "scenario.toml").write_text(SCENARIO.replace("12", "100000"))
+    words = [sys.executable, "-m", "capra", "tune", "scenario.toml", "--engine", "dask", "--local", "1", "--json"]
+    process = subprocess.Popen(
+        words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    store = folder / "runs" / "latest" / "history.sqlite"
+    until(lambda: store.exists() and status_of(store.parent)["runs"] >= 3, 300.0)
+    os.killpg(process.pid, signal.SIGINT)
+    said, complained = process.communicate(timeout=300)
+    assert process.returncode == 130, complained
+    assert complained.split() == "interrupted; to go on: capra resume runs/latest".split()
+    assert json.loads(said)["interrupted"]
+    assert check(store, workers=1) == []
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,7 @@ class DaskEngine:
             silence=SILENCE * heartbeat,
             reference=loop_seconds() if calibrate else None,
             stage=stage,
+            shielded=isinstance(cluster, int),
         )
         self.fenced = 0
         """Answers that came too late, and were ignored."""

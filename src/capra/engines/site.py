@@ -14,6 +14,7 @@ import contextlib
 import dataclasses
 import os
 import select
+import signal
 import socket
 import tempfile
 import threading
@@ -64,6 +65,8 @@ class Package:
     """CPU seconds of the calibration loop on the reference host, if times are to be scaled."""
     stage: int | None = None
     """Bytes for local copies of instances, if they are to be copied."""
+    shielded: bool = False
+    """Ctrl-C is for the coordinator, although it reaches all processes of its terminal."""
     version: str = VERSION
 
 
@@ -269,6 +272,9 @@ async def open_site(package: Package, dask_worker: Any) -> dict[str, Any]:
         before.end("opened again")
     _SITES[package.session] = site
     dask_worker.handlers[OP] = hear
+    if package.shielded:
+        with contextlib.suppress(ValueError):  # not in the main thread: then nobody interrupts us either
+            signal.signal(signal.SIGINT, lambda *_: None)  # not ignored: targets would inherit that
     return {"token": site.token, "host": socket.gethostname(), "slowness": slowness, "warning": _warning()}
 
 
