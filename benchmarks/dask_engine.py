@@ -83,7 +83,7 @@ def same(seed: int, runs: int, workers: int) -> dict[str, Any]:
 
         with tempfile.TemporaryDirectory() as folder:
             result = tune(
-                sleeper(runs),
+                sleeper(folder, runs),
                 "roar",
                 seed=seed,
                 engine=engine,
