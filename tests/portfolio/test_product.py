@@ -151,7 +151,7 @@ def test_the_command_is_a_drop_in_replacement(folder: Path) -> None:
 
 
 def test_no_answer_has_an_exit_code_of_its_own(folder: Path) -> None:
-    call = ["portfolio", "run", str(portfolio_of(folder)), str(folder / "test" / "1.txt"), "--cutoff", "0.5"]
+    call = ["portfolio", "run", str(portfolio_of(folder)), str(folder / "test" / "1.txt"), "--cutoff", "0.2"]
     result = CliRunner().invoke(app, call)
     assert result.exit_code == 124
     assert "s SATISFIABLE" not in result.stdout
