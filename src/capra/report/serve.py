@@ -56,7 +56,7 @@ class Watched:
 
     def _read(self) -> tuple[str, bytes]:
         try:
-            self._views = self._views or [View(run) for run in self._runs]
+            self._views = self._views or [View(run, live=True) for run in self._runs]
             changed = [view.update() for view in self._views]
             if not any(changed) and self._answer[0]:
                 return self._answer

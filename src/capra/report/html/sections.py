@@ -8,6 +8,7 @@ from capra.report.html.blocks import Section
 from capra.report.html.censoring import censoring
 from capra.report.html.footprint import footprint
 from capra.report.html.matrix import matrix
+from capra.report.html.mattered import mattered
 from capra.report.html.notices import notices
 from capra.report.html.over_time import over_time
 from capra.report.html.reproduce import reproduce
@@ -27,6 +28,7 @@ SECTIONS: list[Callable[[View], Section | None]] = [
     over_time,
     censoring,
     footprint,
+    mattered,
     worst,
     notices,
     reproduce,

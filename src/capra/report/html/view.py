@@ -46,8 +46,10 @@ class View:
     ``update`` takes in what is new in the store. A view belongs to the thread that made it.
     """
 
-    def __init__(self, run: Path) -> None:
+    def __init__(self, run: Path, *, live: bool = False) -> None:
         self.run = run
+        self.live = live
+        """Is it looked at again and again, while the tuning goes on?"""
         self._store = open_run(run)
         self.meta: Mapping[str, Any] = self._store.meta
         if "scenario" not in self.meta:
@@ -209,11 +211,12 @@ class View:
         """The incumbent as a command line to copy; its parameters alone where the scenario cannot be read any more."""
         if self.incumbent is None:
             return None
-        scenario = self._loaded
+        scenario = self.loaded
         return json.dumps(dict(self.incumbent)) if scenario is None else command_of(scenario, self.incumbent)
 
     @cached_property
-    def _loaded(self) -> Scenario | None:
+    def loaded(self) -> Scenario | None:
+        """The scenario itself; None where it cannot be read any more."""
         try:
             return stored_scenario(self._store)
         except (CapraError, OSError):  # its files are gone, or it holds Python objects

@@ -6,7 +6,8 @@ from collections import defaultdict
 
 import numpy as np
 
-from capra.report.html.blocks import Section, table
+from capra.analysis.homogeneity import homogeneity
+from capra.report.html.blocks import Block, Section, prose, table
 from capra.report.html.view import View
 from capra.report.words import unit_in_words
 from capra.runs import Configuration, History
@@ -30,9 +31,17 @@ def worst(view: View) -> Section | None:
     unit = str(view.objective) if not view.of_time else f"{view.objective}, {unit_in_words(view.unit)}"
     columns = ["instance", "incumbent", "default", "speed-up", "best known", "by"]
     aid = f"Mean cost ({unit}) by training instance; where somebody else was much better, a portfolio may help."
-    return Section(
-        "worst", "Worst instances", [table("worst", "Where the incumbent is still slow", aid, columns, rows, rows_shown=15)]
-    )
+    found = table("worst", "Where the incumbent is still slow", aid, columns, rows, rows_shown=15)
+    return Section("worst", "Worst instances", [*_advice(view), found])
+
+
+def _advice(view: View) -> list[Block]:
+    """Would several configurations be better than one?"""
+    alike = homogeneity(view.history, deterministic=bool(view.scenario.get("deterministic")))
+    if alike is None:
+        return []
+    text = alike.advice[0].upper() + alike.advice[1:]
+    return [prose(f"{text}, by the runs of {alike.configurations} configurations on {alike.instances} instances.")]
 
 
 def _by_instance(history: History, config: Configuration) -> dict[str | None, float]:
