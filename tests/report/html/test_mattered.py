@@ -1,0 +1,87 @@
+"""What mattered: importance, an ablation that was run, and advice, in the report of runs of a real scenario."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import capra
+from capra.analysis.ablation import ablate
+from capra.intake import import_folder
+from capra.report.html import write_report
+from capra.report.html.mattered import mattered
+from capra.report.html.view import View
+from tests.report.html.test_page import blocks, document
+
+SOLVER = "import sys\nprint('steps', 1 + 100 * abs(float(sys.argv[1].partition('=')[2]) - 0.2))\n"
+SCENARIO = """
+target = [{python}, "-I", "{folder}/solver.py", "{{params}}", "{{instance}}"]
+style = "{{name}}={{value}}"
+space = "parameters.pcs"
+instances = {names}
+instance_kind = "name"
+unit = "steps"
+cutoff = 200
+deterministic = true
+budget = {{ runs = 60 }}
+[output]
+time = 'steps (\\S+)'
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Runs of forty configurations on twelve instances; only alpha matters."""
+    (tmp_path / "solver.py").write_text(SOLVER)
+    (tmp_path / "parameters.pcs").write_text(
+        "alpha real [0, 1] [0.9]\nbeta real [0, 1] [0.5]\nmode categorical {a, b} [a]\n"
+    )
+    names = [f"i{k}" for k in range(12)]
+    text = SCENARIO.format(python=json.dumps(sys.executable), folder=tmp_path, names=json.dumps(names))
+    (tmp_path / "scenario.toml").write_text(text)
+    scenario = capra.Scenario.load(tmp_path / "scenario.toml")
+    rng = np.random.default_rng(0)
+    configs = [dict(scenario.default)] + [
+        {"alpha": float(rng.random()), "beta": float(rng.random()), "mode": str(rng.choice(["a", "b"]))} for _ in range(40)
+    ]
+    lines = [
+        {
+            "config": config, "instance": name, "seed": 0, "cutoff": 200.0, "asked_by": "", "finished": 0.0,
+            "outcome": {"status": "SUCCESS", "time": 1 + 100 * abs(config["alpha"] - 0.2), "cutoff": 200.0},
+        }
+        for config in configs
+        for name in names
+    ]  # fmt: skip
+    (tmp_path / "runs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    import_folder(tmp_path / "runs.jsonl", "jsonl", scenario, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_the_parameter_that_matters_is_first(run: Path) -> None:
+    page = Path(write_report(run)["report"])
+    first, *others = blocks(page)["importance"]["rows"]
+    assert first[0] == "alpha"
+    assert first[1] > 90
+    assert all(share < 5 for _, share, _ in others)
+    assert "curve-alpha" in blocks(page)
+    advice = next(section for section in document(page)["sections"] if section["key"] == "worst")["blocks"][0]["text"]
+    assert advice.startswith("One configuration is enough")
+
+
+def test_a_page_that_follows_a_tuning_does_without(run: Path) -> None:
+    view = View(run, live=True)
+    view.update()
+    assert mattered(view) is None
+    view.close()
+
+
+def test_an_ablation_is_shown(run: Path) -> None:
+    found = ablate(run, workers=2)
+    page = Path(write_report(run)["report"])
+    rows = blocks(page)["ablation"]["rows"]
+    assert len(rows) == len(found.steps)
+    assert "alpha" in rows[1][0]
