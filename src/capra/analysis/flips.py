@@ -49,8 +49,21 @@ def flips(space: Space, source: Configuration, target: Configuration) -> list[Fl
         rows = {chosen: _flipped(space, here, there, chosen) for chosen in tried}
         legal = [chosen for chosen, row in rows.items() if not space.forbidden_rows(row[None, :])[0]]
         if legal:
-            return [Flip(chosen, space.decode(rows[chosen][None, :])[0]) for chosen in legal]
+            return [Flip(chosen, _exact(space, rows[chosen], source, target)) for chosen in legal]
     return [Flip(tuple(names), target)] if names else []
+
+
+def _exact(space: Space, row: Floats, source: Configuration, target: Configuration) -> Configuration:
+    """The configuration of a row, with the values as they stand in the two: a decoded real has ten digits only."""
+    given = {(name, value): exact for config in (source, target) for (name, value), exact in _encoded(space, config)}
+    config = space.decode(row[None, :])[0]
+    place = {name: j for j, name in enumerate(space.names)}
+    return Configuration({name: given.get((name, row[place[name]]), value) for name, value in config.items()})
+
+
+def _encoded(space: Space, config: Configuration) -> list[tuple[tuple[str, float], Value]]:
+    row = space.encode([config])[0]
+    return [((name, row[j]), config[name]) for j, name in enumerate(space.names) if name in config]
 
 
 def _flipped(space: Space, here: Floats, there: Floats, chosen: tuple[str, ...]) -> Floats:
