@@ -56,9 +56,14 @@ class Duel:
         compared with the incumbent's lucky runs alone.
         """
         costs = self.history.record(self.incumbent).costs
-        if not self._is_failure(costs.get(self.pair, 0.0)):
-            return False
-        return all(self._is_failure(cost) for (instance, _), cost in costs.items() if instance == self.pair[0])
+        return self.unlucky and all(
+            self._is_failure(cost) for (instance, _), cost in costs.items() if instance == self.pair[0]
+        )
+
+    @property
+    def unlucky(self) -> bool:
+        """Did the incumbent not finish this very pair?"""
+        return self._is_failure(self.history.record(self.incumbent).costs.get(self.pair, 0.0))
 
     def _is_failure(self, cost: float) -> bool:
         return self.history.objective.failed(cost, self.history.kappa_max)
@@ -115,7 +120,9 @@ class Slack(Uncapped):
         return min(most, TRIAL * self._kappa_max) if duel.failed and not duel.lower else most
 
     def rejects(self, duel: Duel, order: int, is_lost: Callable[[], bool]) -> bool:
-        return not duel.failed and is_lost()  # the incumbent may have finished another seed since the trial began
+        # The incumbent may have finished another seed since a trial began; only the history is the same in a replay.
+        was_trial = duel.unlucky and duel.lower <= TRIAL * self._kappa_max
+        return not (duel.failed or was_trial)
 
 
 class Believer(Protocol):
