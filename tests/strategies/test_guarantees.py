@@ -177,7 +177,14 @@ def _status(out: Path) -> dict[str, Any]:
 
 
 def test_status_has_a_line_for_the_certificate() -> None:
-    promise = {"says": "It is so.", "more": "More is more.", "restart": 10.0, "resumed": 8.0, "warnings": ["Beware."]}
+    promise = {
+        "says": "It is so.",
+        "more": "More is more.",
+        "restart": 10.0,
+        "resumed": 8.0,
+        "used": 9.0,
+        "warnings": ["Beware."],
+    }
     document: dict[str, Any] = {
         "name": "x", "runs": 1, "statuses": {}, "under_way": 0, "target_time": 1.0, "own_time": 0.0, "wall": 0.0,
         "unit": "cpu", "budget": {"cpu": None, "wall": None, "runs": None}, "incumbent": None, "certificate": promise,
