@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capra.engines import site as site_module
@@ -58,6 +58,7 @@ slowness = st.floats(0.1, 10.0)
 seconds = st.floats(1e-3, KAPPA)
 
 
+@settings(deadline=None)
 @given(seconds, slowness)
 def test_a_run_cut_on_a_slow_host_stands_as_its_cutoff(cutoff: float, slow: float) -> None:
     bound = on_host(request(LONG, cutoff), slow).cutoff
@@ -66,6 +67,7 @@ def test_a_run_cut_on_a_slow_host_stands_as_its_cutoff(cutoff: float, slow: floa
     assert (cut.status, cut.time, cut.cutoff) == (Status.TIMEOUT if cutoff == KAPPA else Status.CAPPED, cutoff, cutoff)
 
 
+@settings(deadline=None)
 @given(seconds, slowness, st.floats(0.0, 1.0))
 def test_other_outcomes_are_scaled_and_stay_below_the_cutoff(cutoff: float, slow: float, share: float) -> None:
     bound = cutoff * slow
