@@ -11,8 +11,10 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-hypothesis.settings.register_profile("repeatable", derandomize=True)  # a red build is the change's fault, never the dice's
-hypothesis.settings.register_profile("explore")  # HYPOTHESIS_PROFILE=explore: new examples every time
+# A red build is the change's fault, never the dice's or a busy machine's. HYPOTHESIS_PROFILE=explore: new examples every time.
+PATIENT = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("repeatable", derandomize=True, **PATIENT)
+hypothesis.settings.register_profile("explore", **PATIENT)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
