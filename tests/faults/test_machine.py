@@ -366,7 +366,7 @@ def test_a_repeated_run_may_refute_the_incumbent() -> None:
 def test_the_store_is_backed_up_and_can_be_restored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tune(small(), out=tmp_path)
     assert not backup_of(tmp_path / STORE).exists(), "an hour has not passed"
-    monkeypatch.setattr(keeper, "BACKUP_EVERY", 0.3)
+    monkeypatch.setattr(keeper, "BACKUP_EVERY", 0.05)
     out = tmp_path / "other"
     whole = tune(small(), out=out)
     path, backup = out / STORE, backup_of(out / STORE)

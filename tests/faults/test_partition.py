@@ -30,7 +30,8 @@ class Host:
 
     def __init__(self, number: int) -> None:
         self.name = f"capra{os.getpid() % 100_000}-{number}"  # interfaces have at most 15 letters
-        self.ours, self.theirs = (f"10.213.{number}.{side}" for side in (1, 2))
+        net = f"10.{100 + os.getpid() % 100}.{number}"  # what an interrupted test has left behind is not in the way
+        self.ours, self.theirs = f"{net}.1", f"{net}.2"
         ip("netns", "add", self.name)
         try:
             ip("link", "add", self.name, "type", "veth", "peer", "name", "eth0", "netns", self.name)

@@ -37,6 +37,8 @@ ATTEMPTS = 3
 """How often a run is started before it is given up as LOST."""
 PATIENCE = 15.0
 """Seconds past every bound, grace and kill timeout after which a silent supervisor is killed."""
+DYING = 0.01
+"""CPU seconds that a process may use to die."""
 CONTENTION = 0.05
 """A run whose wall and CPU time differ by more than this share was disturbed, or waits, or computes in parallel."""
 
@@ -58,6 +60,8 @@ class _Slot:
     held: bool = False
     continued: float = 0.0
     """The cutoff at which it had waited; 0 for a run that was started for this ticket."""
+    waited: float = 0.0
+    """CPU seconds that it had used by then."""
     verifying: Outcome | None = None
     """The outcome that waits for its verifier."""
     finished: Supervised | None = None
@@ -244,7 +248,9 @@ class LocalEngine:
             return None
         limits = self.target.job(request).limits
         run.supervised.resume(limits.leading, limits.wall_bound, cores)
-        return _Slot(ticket, request, cores, limits, run.supervised, _deadline(limits), continued=run.request.cutoff)
+        slot = _Slot(ticket, request, cores, limits, run.supervised, _deadline(limits))
+        slot.continued, slot.waited = run.request.cutoff, run.cpu
+        return slot
 
     def _look(self, timeout: float | None) -> None:
         """Wait until something happens to one of the runs, or one of them has been silent for too long."""
@@ -291,7 +297,7 @@ class LocalEngine:
     def _judge(self, slot: _Slot, facts: Facts) -> None:
         self._note(facts)
         outcome = self.target.outcome(slot.request, facts, slot.supervised.directory)
-        again = outcome.status is Status.LOST and not outcome.aborts
+        again = (outcome.status is Status.LOST and not outcome.aborts) or _died_waiting(slot, facts)
         if again and slot.attempt < self._attempts and not slot.stopped:
             self._restart(slot, outcome)
         else:
@@ -370,6 +376,12 @@ def _load() -> float | None:
         return os.getloadavg()[0]
     except OSError:
         return None
+
+
+def _died_waiting(slot: _Slot, facts: Facts) -> bool:
+    """Was it killed by somebody else before it could go on? That says nothing about the configuration."""
+    killed = facts.signal is not None and not facts.stopped
+    return slot.continued > 0.0 and killed and facts.cpu <= slot.waited + DYING
 
 
 def _deadline(limits: Limits) -> float:
