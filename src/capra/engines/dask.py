@@ -301,6 +301,9 @@ class DaskEngine:
         if flight in self._waiting:
             self._waiting.remove(flight)
         del self._flights[flight.ticket]
+        if flight.stopped and not flight.cancelled and outcome.status is Status.LOST:  # nobody waits for it any more
+            used = max(SHORTEST, outcome.time)
+            outcome = dataclasses.replace(outcome, status=Status.CAPPED, time=used, cutoff=used)
         self._ready.append((flight.ticket, outcome))
 
     # --- what is new ---
