@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from capra import _kernels
-from capra.search.candidates import best_candidates, local_search
+from capra.search.candidates import best_candidates, local_search, mutants
 from capra.space import Categorical, Compare, Integer, Literal, Name, Real, Space, is_in
 
 SPACE = Space(
@@ -58,3 +58,36 @@ def test_a_space_with_nothing_left_gives_what_there_is() -> None:
     space = Space([Categorical("p", ("a", "b", "c"), "a")])
     rows = best_candidates(space, lambda rows: rows[:, 0], np.array([[2.0]]), np.random.default_rng(0), count=10, random=50)
     assert rows[:, 0].tolist() == [1.0, 0.0]
+
+
+def test_mutants_are_legal_and_change_one_to_half_of_the_values() -> None:
+    space = Space([Categorical(f"c{j}", tuple("abcdefgh"), "a") for j in range(20)] + [Real("x", 0.0, 1.0, 0.5)])
+    parents = np.array([[0.0] * 20 + [0.5], [7.0] * 20 + [0.9]])
+    rows = mutants(space, parents, 20_000, np.random.default_rng(4))
+    first = (rows[:, :20] == 0.0).sum(axis=1) > 10
+    changes = (rows != np.where(first[:, None], parents[0], parents[1])).sum(axis=1)
+    assert first.mean() == np.clip(first.mean(), 0.64, 0.69)  # ranks 2 to 1
+    assert changes.max() > 9
+    assert np.quantile(changes, 0.5) == np.clip(np.quantile(changes, 0.5), 2, 4)  # √10.5, less the draws of the old value
+
+
+def test_mutants_keep_to_conditions_and_clauses() -> None:
+    parents = SPACE.sample(3, np.random.default_rng(5))
+    rows = mutants(SPACE, parents, 500, np.random.default_rng(6))
+    assert 0 < len(rows) <= 500
+    assert not SPACE.forbidden_rows(rows).any()
+    assert np.array_equal(SPACE.repaired(rows), rows, equal_nan=True)
+
+
+def test_a_long_list_stays_near_the_best_that_is_known() -> None:
+    """40 parameters, 25 of them right in what is known: the last of 200 candidates has more than any of 10,000 random ones."""
+    space = Space([Categorical(f"c{j}", tuple("abcd"), "a") for j in range(40)])
+
+    def matches(rows: np.ndarray) -> np.ndarray:
+        return (rows == 1.0).sum(axis=1).astype(float)
+
+    rng = np.random.default_rng(7)
+    known = np.array([[1.0] * 25 + [0.0] * 15, [2.0] * 15 + [1.0] * 25])
+    rows = best_candidates(space, matches, known, rng, count=200, random=1000)
+    assert len(rows) == 200
+    assert matches(rows).min() > matches(space.sample(10_000, rng)).max()

@@ -11,7 +11,7 @@ from capra.engines import SimulatedEngine
 from capra.errors import InputError
 from capra.runs import Configuration, Outcome, Run, RunRequest, Status
 from capra.scenario import Scenario
-from capra.search.breeding import Breeder
+from capra.search.breeding import Breeder, mutated
 from capra.space import Categorical, Real, Space, equals, is_in
 from capra.strategies.base import Context
 from capra.strategies.gga import GGA, OLDEST, Individual, Plan, Tournament, gga
@@ -254,14 +254,14 @@ def test_tournaments_are_of_about_the_same_size() -> None:
 
 def test_mutation_draws_one_parameter_in_ten() -> None:
     space = rich_space()
-    breeder, rng = Breeder(space, 0.1), np.random.default_rng(2)
-    row = space.encode([space.default])[0]
-    changed = np.array([breeder.mutated(row, rng) for _ in range(3000)]) != row
+    rows = np.repeat(space.encode([space.default]), 3000, axis=0)
+    drawn = mutated(space, rows, 0.1, 0.3, np.random.default_rng(2))
+    changed = drawn != rows
     x = list(space.names).index("x")
     assert changed[:, x].mean() == pytest.approx(0.1, abs=0.02)
     algorithm = list(space.names).index("algorithm")
     assert changed[:, algorithm].mean() == pytest.approx(0.1 * 2 / 3, abs=0.02)  # one draw in three is the old value
-    assert (np.isnan(row) == np.isnan(breeder.mutated(row, rng))).all()
+    assert (np.isnan(rows) == np.isnan(drawn)).all()
 
 
 def test_children_are_legal() -> None:

@@ -455,8 +455,8 @@ def test_a_lost_run_of_the_incumbent_is_asked_for_again(lost: int) -> None:
     strategy, configs = race(8)
     first = strategy.ask(1)[0]
     strategy.tell(Run(first, Outcome(Status.SUCCESS, 1.0, KAPPA), strategy.why(first)))
-    other = RunRequest(Configuration({"c": "other"}), "i1", 0, 100.0)  # rejected; its time allows the incumbent's runs
-    strategy.tell(Run(other, Outcome(Status.CAPPED, 100.0, 100.0), "challenger 9"))
+    other = RunRequest(Configuration({"c": "other"}), "i1", 0, 160.0)  # rejected; its time allows the incumbent's runs
+    strategy.tell(Run(other, Outcome(Status.CAPPED, 160.0, 160.0), "challenger 9"))
     asked = strategy.ask(8)
     assert len(asked) == 7
     for place, request in enumerate(asked):

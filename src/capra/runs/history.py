@@ -25,7 +25,7 @@ ROUNDED = 1e-8
 class Record:
     """What is known of one configuration."""
 
-    __slots__ = ("bounds", "costs", "total", "wrong")
+    __slots__ = ("bounds", "costs", "time", "total", "wrong")
 
     def __init__(self) -> None:
         self.costs: dict[Pair, float] = {}
@@ -34,6 +34,8 @@ class Record:
         """For pairs that were only capped: the longest time that did not suffice."""
         self.total = 0.0
         """Sum of ``costs``."""
+        self.time = 0.0
+        """Target time of its runs, whatever they were for."""
         self.wrong = False
         """Some answer was refuted."""
 
@@ -95,6 +97,7 @@ class History:
         record = self._records.get(request.config)
         if record is None:
             record = self._records[request.config] = Record()
+        record.time += time
         pair = (request.instance, request.seed)
         if status is _CAPPED:
             self.saved += self.kappa_max - time

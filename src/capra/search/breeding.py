@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from capra.space import Space
 from capra.space.expressions import names_in
 
-__all__ = ["Breeder"]
+__all__ = ["Breeder", "mutated"]
 
 Floats = NDArray[np.float64]
 TOGETHER = 0.9
@@ -34,7 +34,8 @@ class Breeder:
     def child(self, one: Floats, two: Floats, rng: np.random.Generator) -> Floats:
         """A legal child (d,) of two rows; the first parent again where all attempts are forbidden."""
         for _ in range(ATTEMPTS):
-            row = self.space.repaired(self.mutated(self.crossed(one, two, rng), rng)[None, :])
+            crossed = self.crossed(one, two, rng)[None, :]
+            row = self.space.repaired(mutated(self.space, crossed, self.mutation, STEP, rng))
             if not self.space.forbidden_rows(row)[0]:
                 return np.asarray(row[0])
         return one
@@ -55,17 +56,21 @@ class Breeder:
         mine, other = np.where(second, two, one), np.where(second, one, two)
         return np.where(np.isnan(mine), other, mine)
 
-    def mutated(self, row: Floats, rng: np.random.Generator) -> Floats:
-        """Some of its values drawn anew: numbers near the old one, categories among all."""
-        chosen = np.flatnonzero((rng.random(len(row)) < self.mutation) & ~np.isnan(row))
-        points = rng.random(len(row))
-        ordered = chosen[self.space.types[chosen] == 0]
-        points[ordered] = np.clip(rng.normal(row[ordered], STEP), 0.0, 1.0)
-        fresh = row.copy()
-        for j in chosen.tolist():
-            parameter = self.space.parameters[self.space.names[j]]
-            fresh[j] = parameter.spread(points[j : j + 1])[0]
-        return fresh
-
     def _depth(self, column: int) -> int:
         return 1 + self._depth(self._above[column]) if column in self._above else 0
+
+
+def mutated(space: Space, rows: Floats, chance: float | Floats, step: float, rng: np.random.Generator) -> Floats:
+    """Rows (n, d), each of whose values is drawn anew with a ``chance`` (of all, or of each row: (n, 1)).
+
+    Numbers are drawn near the old one, with a deviation of ``step`` of the range, categories among all. Neither activity nor
+    clauses are looked at.
+    """
+    chosen = (rng.random(rows.shape) < chance) & ~np.isnan(rows)
+    points = rng.random(rows.shape)
+    ordered = chosen & (space.types == 0)
+    points[ordered] = np.clip(rng.normal(rows[ordered], step), 0.0, 1.0)
+    fresh = rows.copy()
+    for j, parameter in enumerate(space.parameters.values()):
+        fresh[chosen[:, j], j] = parameter.spread(points[chosen[:, j], j])
+    return fresh

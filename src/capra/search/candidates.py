@@ -1,4 +1,4 @@
-"""Candidates: many random configurations and one-exchange local search, scored in batches."""
+"""Candidates: many random configurations, mutants of the best ones, and one-exchange local search, scored in batches."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capra import _kernels
+from capra.search.breeding import mutated
 from capra.space import Space
 from capra.space.design import distinct
 
-__all__ = ["Score", "best_candidates", "unseen"]
+__all__ = ["Score", "best_candidates", "mutants", "unseen"]
 
 Floats = NDArray[np.float64]
 Score = Callable[[Floats], Floats]
@@ -21,6 +22,10 @@ STARTS = 10
 """Local searches: half from the best configurations seen, half from the best random ones."""
 STEPS = 30
 """Moves of a local search at most; most end long before."""
+PARENTS = 10
+"""Mutants are made of so many of the best configurations seen."""
+STEP = 0.2
+"""Standard deviation of a mutated number, in shares of the range: that of a one-exchange neighbour."""
 
 
 def best_candidates(
@@ -36,11 +41,14 @@ def best_candidates(
     """Up to ``count`` different configurations with the best scores, best first, none of them in ``seen``.
 
     ``known`` (m, d) holds what the model has learnt from, the most promising first: local searches start there and from the
-    best of ``random`` random ones (Hutter, Hoos & Leyton-Brown 2011, §4.3). ``seen`` are those of them that are not wanted
-    again: all, unless an earlier tuning made some of the runs.
+    best of ``random`` random ones (Hutter, Hoos & Leyton-Brown 2011, §4.3) and half as many mutants. ``seen`` are those of
+    them that are not wanted again: all, unless an earlier tuning made some of the runs.
+
+    Why mutants: a fit has to feed a hundred races, and local searches end in a handful of places. Behind these, among
+    random configurations of many parameters, a model finds hardly any that are better than chance would have it.
     """
     seen = known if seen is None else seen
-    fresh = np.vstack([space.sample(random, rng), unseen(known, seen)])
+    fresh = np.vstack([space.sample(random, rng), mutants(space, known[:PARENTS], random // 2, rng), unseen(known, seen)])
     scores = score(fresh)
     first = _best(scores, max(STARTS // 2, STARTS - len(known)))
     starts = np.vstack([known[: STARTS // 2], fresh[first]])
@@ -48,6 +56,21 @@ def best_candidates(
     rows = np.vstack([found, fresh])
     order = np.argsort(-np.concatenate([values, scores]), kind="stable")
     return unseen(rows[order], seen)[:count]
+
+
+def mutants(space: Space, parents: Floats, count: int, rng: np.random.Generator) -> Floats:
+    """Up to ``count`` legal configurations that differ from one of ``parents`` (m, d), best first, in some values.
+
+    The number of changes is drawn log-uniformly from one to half of the parameters: few refine, many leave the valley.
+    """
+    if not len(parents):
+        return parents
+    ranks = np.arange(len(parents), 0, -1)
+    rows = parents[rng.choice(len(parents), count, p=ranks / ranks.sum())]
+    changes = np.maximum(1.0, len(space) / 2.0) ** rng.random(count)
+    active = np.maximum(1, np.count_nonzero(~np.isnan(rows), axis=1))
+    found = space.repaired(mutated(space, rows, (changes / active)[:, None], STEP, rng))
+    return found[~space.forbidden_rows(found)]
 
 
 def local_search(space: Space, score: Score, starts: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:

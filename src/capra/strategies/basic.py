@@ -18,7 +18,7 @@ class Basic(Race):
         super().__init__(context, RandomProposer(context), **options)
         self.n = checked("n", n, 1, whole=True)
 
-    def incumbent_pairs(self) -> int:
+    def incumbent_pairs(self, idle: bool = False) -> int:
         return self.n
 
     def batch(self, finished: int) -> int:

@@ -27,6 +27,8 @@ __all__ = ["Busy", "Proposer", "Race"]
 
 Busy = Mapping[Configuration, Iterable[Pair]]
 """The configurations in the race, and the pairs that each is running."""
+EVIDENCE = 0.05
+"""All runs of an incumbent may take this share of the challengers' time."""
 _NUMBER = re.compile(r"challenger (\d+)")
 
 
@@ -72,7 +74,7 @@ class Race:
         self.started = 0
         """Challengers so far."""
         self._first = scenario.default
-        self._incumbent_time = self._challenger_time = 0.0
+        self._challenger_time = 0.0
         self._unmet: set[int] = set()
         """Replay: challengers that began before others, whose first run took longer than theirs."""
         self._racing: dict[Configuration, Challenger] = {}
@@ -93,17 +95,19 @@ class Race:
 
     # --- what subclasses vary ---
 
-    def incumbent_pairs(self) -> int:
-        """How many pairs the incumbent should have now: one more before each challenger, later fewer.
+    def incumbent_pairs(self, idle: bool = False) -> int:
+        """How many pairs the incumbent should have now: one more before each challenger, as long as that is cheap.
 
-        Deviates from SMAC's intensify in two points (docs/architecture.md has the figures). Whoever is to follow the
-        incumbent must run all its pairs, so with n challengers it has at most 4·√n: cheap challengers, of which most fail
-        at their first run, would have it and the few best ones take most of the time. And its runs may not take more time
-        than all challengers' runs, because those of a bad incumbent are the dearest of all.
+        Deviates from SMAC's intensify, which knows no limit (docs/architecture.md has the figures): whoever is to follow the
+        incumbent must run all its pairs, so that a race of equals would take most of the time while runs are still long.
+        ``idle``: there is nothing else to do.
         """
-        if self._incumbent_time > self._challenger_time:
-            return max(1, len(self.history.record(self._reference).costs))
-        return min(self.max_runs, self.started + 2, math.ceil(4.0 * math.sqrt(self.started + 1)))
+        record = self.history.record(self._reference)
+        known, most = len(record.costs), min(self.max_runs, self.started + 2)
+        if idle:  # a power of two, so that it is the same when some of these runs have been told
+            return min(most, 2 ** known.bit_length())
+        affordable = EVIDENCE * self._challenger_time * max(1, known) / record.time if record.time else math.inf
+        return max(1, known, math.ceil(min(most, affordable)))
 
     def batch(self, finished: int) -> int:
         """How many pairs a challenger runs between comparisons: 1, 2, 4, …"""
@@ -140,22 +144,23 @@ class Race:
 
         A new challenger's first run is asked for at once, so that a replay finds the state in which it was chosen.
         """
-        for _ in range(max(1000, len(self.context.scenario.configurations))):  # a pool may have nothing left to learn
+        for _ in range(len(self.context.scenario.configurations) or 1000):  # a pool may have nothing left to learn
             while self._queue:
                 if (request := self._next_queued()) is not None:
                     yield request
             while (request := self.audit.next_request(self._pending)) is not None:
                 yield request
-            yield from self._for_incumbent()
+            yield from self._for_incumbent(self.incumbent_pairs())
             if not self._start_challenger():
-                return
+                break
+        yield from self._for_incumbent(self.incumbent_pairs(idle=True))
 
-    def _for_incumbent(self) -> Iterator[RunRequest]:
+    def _for_incumbent(self, pairs: int) -> Iterator[RunRequest]:
         config = self._reference
         if self.history.record(config).wrong:
             return
         known, pending = self.history.record(config).costs, self._pending.get(config, {})
-        wanted = int(min(self.incumbent_pairs(), self.pairs.length))
+        wanted = int(min(pairs, self.pairs.length))
         if len(known) + len(pending) >= wanted:
             return
         for position in range(self._passed, wanted):
@@ -279,11 +284,8 @@ class Race:
         self.history.add(run)
         if self.audit.tell(run, self.history):
             return
-        used = 0.0 if run.outcome.status is Status.LOST else run.outcome.time  # a replay does not see what was lost
-        if run.asked_by == "incumbent":
-            self._incumbent_time += used
-        else:
-            self._challenger_time += used
+        if run.asked_by != "incumbent" and run.outcome.status is not Status.LOST:  # a replay does not see what was lost
+            self._challenger_time += run.outcome.time
         if config == self._reference:
             self._incumbent_told(config, pair)
         elif (challenger := self._racing.get(config)) is not None:  # else a sibling of the run that decided
@@ -310,6 +312,8 @@ class Race:
             self._dethrone()
         elif self.incumbent is None and record.costs:
             self._crown(config)
+        else:
+            self._give_up_losers()
 
     def _challenger_told(self, config: Configuration, challenger: Challenger, pair: Pair, run: Run) -> None:
         capped, wrong = run.outcome.status is Status.CAPPED, self.history.record(config).wrong
@@ -370,6 +374,13 @@ class Race:
             self._may_tighten(other)
             if other in self._racing and not challenger.left:
                 self._judge(other)
+        self._give_up_losers()
+
+    def _give_up_losers(self) -> None:
+        """Reject who has lost by what the incumbent has done: at once, because a replay asks for nothing in between."""
+        for config, challenger in list(self._racing.items()):
+            if challenger.left and self._has_lost(config, challenger, challenger.left):
+                self._reject(config)
 
     def _enthrone(self, config: Configuration | None) -> None:
         self.incumbent, self._common, self._passed = config, [], 0
