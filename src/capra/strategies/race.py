@@ -105,7 +105,7 @@ class Race:
         record = self.history.record(self._reference)
         known, most = len(record.costs), min(self.max_runs, self.started + 2)
         if idle:  # a power of two, so that it is the same when some of these runs have been told
-            return min(most, 2 ** known.bit_length())
+            return min(most, 1 << known.bit_length())
         affordable = EVIDENCE * self._challenger_time * max(1, known) / record.time if record.time else math.inf
         return max(1, known, math.ceil(min(most, affordable)))
 
