@@ -213,7 +213,7 @@ def test_bounds_are_times_whatever_a_time_is_worth(name: str) -> None:
 
 
 def test_a_rounded_cutoff_is_no_reason_to_ask_again(name: str) -> None:
-    """Real engines count in whole nanoseconds: what was stopped at its cutoff seems to have been stopped just before."""
+    """An engine may scale times between hosts: what was stopped at its cutoff then seems to have been stopped just before."""
 
     def rounding(request: RunRequest) -> Outcome:
         found = lognormal(request)
