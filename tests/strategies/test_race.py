@@ -178,7 +178,7 @@ def test_siblings_of_a_rejected_challenger_are_stopped() -> None:
 
 @pytest.mark.parametrize(("slow", "cutoffs"), [(200.0, [30.0, KAPPA]), (20.0, [30.0])])
 def test_where_the_incumbent_has_failed_there_is_a_trial_first(slow: float, cutoffs: list[float]) -> None:
-    """It cannot be the reason for a rejection, and is put off until all other pairs are passed."""
+    """It cannot be the reason for a rejection: who wins on all other pairs has won, and makes the run as the incumbent."""
     strategy, configs = race(3, "one")
     for instance, time in (("i1", KAPPA), ("i2", 5.0), ("i3", 5.0)):
         told(strategy, configs["incumbent"], instance, time)

@@ -29,6 +29,8 @@ Busy = Mapping[Configuration, Iterable[Pair]]
 """The configurations in the race, and the pairs that each is running."""
 EVIDENCE = 0.05
 """All runs of an incumbent may take this share of the challengers' time."""
+HOPELESS = 0.5
+"""The same for one that has never finished: on such pairs nobody can be told from anybody, others are needed."""
 _NUMBER = re.compile(r"challenger (\d+)")
 
 
@@ -106,7 +108,9 @@ class Race:
         known, most = len(record.costs), min(self.max_runs, self.started + 2)
         if idle:  # a power of two, so that it is the same when some of these runs have been told
             return min(most, 1 << known.bit_length())
-        affordable = EVIDENCE * self._challenger_time * max(1, known) / record.time if record.time else math.inf
+        hopeless = record.mean >= self.history.objective.worst(self.kappa_max)  # infinite if it has no pair
+        share = HOPELESS if hopeless else EVIDENCE
+        affordable = share * self._challenger_time * max(1, known) / record.time if record.time else math.inf
         return max(1, known, math.ceil(min(most, affordable)))
 
     def batch(self, finished: int) -> int:
@@ -218,7 +222,7 @@ class Race:
         common = self._common_pairs()
         finished = self._shared_pairs(costs)
         size, seed, later = self.batch(len(finished)), int(config.id, 16), self._put_off(config)
-        fresh = some(common, size, seed, ChainMap(costs, later)) or some(common, size, seed, costs)
+        fresh = some(common, size, seed, ChainMap(costs, later))
         if begun is not None and begun not in fresh:
             fresh[:1] = [begun]
         fresh.sort(key=lambda pair: not self._duel(config, pair).failed)  # no bound for the others before that is tried
@@ -355,7 +359,8 @@ class Race:
         costs, theirs = self.history.record(config).costs, self.history.record(self.incumbent).costs
         shared = [pair for pair in costs if pair in theirs]
         ours, other = sum(costs[pair] for pair in shared), sum(theirs[pair] for pair in shared)
-        everything = len(shared) == len(theirs)
+        # On what is put off the incumbent has failed: nobody is worse there, and to see whether it is a tie costs most.
+        everything = len(shared) + len(self._put_off(config)) == len(theirs)
         if ours > other or (everything and ours == other):  # a tie on everything keeps the incumbent
             self._reject(config)
         elif everything:
