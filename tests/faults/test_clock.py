@@ -1,71 +1,55 @@
 """The wall clock jumps by a day, again and again (row 17): durations, budgets and leases do not care; labels may jump.
 
-A small library between Python and the kernel turns the clock; the supervisor, whose environment is clean, is read instead.
+``clock.py`` turns the clock; the supervisor, whose environment is clean, is read instead.
 """
 
 from __future__ import annotations
 
 import ast
+import itertools
 import os
 import re
-import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import capra
 from capra.runs.store import Store
+from tests.faults.clock import DAY, Clock
 from tests.faults.real import CUTOFF, WORKERS
 from tests.runs.checker import check
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path(capra.__file__).parent
 STORE = "history.sqlite"
-DAY = 86_400
-TURNED = """
-#define _GNU_SOURCE
-#include <sys/syscall.h>
-#include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
-int clock_gettime(clockid_t id, struct timespec *now) {
-    int failed = syscall(SYS_clock_gettime, id, now);
-    if (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE) {
-        struct timespec steady;
-        syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &steady);
-        now->tv_sec += steady.tv_nsec / 100000000 % 2 ? 86400 : -86400;
-    }
-    return failed;
-}
-int gettimeofday(struct timeval *now, void *zone) {
-    struct timespec found;
-    int failed = clock_gettime(CLOCK_REALTIME, &found);
-    now->tv_sec = found.tv_sec, now->tv_usec = found.tv_nsec / 1000;
-    return failed;
-}
-time_t time(time_t *now) {
-    struct timespec found;
-    clock_gettime(CLOCK_REALTIME, &found);
-    if (now) *now = found.tv_sec;
-    return found.tv_sec;
-}
-"""
 
 
 @pytest.fixture
-def turned(tmp_path: Path) -> dict[str, str]:
+def turned(tmp_path: Path) -> Iterator[dict[str, str]]:
     """An environment in which the date jumps forth and back by two days, ten times a second."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("there is no C compiler here to build a library that turns the clock")
-    source, library = tmp_path / "turned.c", tmp_path / "turned.so"
-    source.write_text(TURNED)
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
-    return {**os.environ, "LD_PRELOAD": str(library)}
+    try:
+        clock = Clock(tmp_path)
+    except OSError as error:
+        pytest.skip(str(error))
+    over = threading.Event()
+
+    def jump() -> None:
+        for offset in itertools.cycle((DAY, -DAY)):
+            clock.turn(offset)
+            if over.wait(0.1):
+                return
+
+    jumping = threading.Thread(target=jump)
+    jumping.start()
+    yield {**os.environ, **clock.environment}
+    over.set()
+    jumping.join()
 
 
 def test_the_clock_is_turned(turned: dict[str, str]) -> None:
