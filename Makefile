@@ -20,8 +20,11 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest -n 2
 
+# Half an hour of nemesis for each engine, at the same time; `make faults MINUTES=1` is shorter.
+MINUTES ?= 30
+
 faults: setup
-	CAPRA_KILLS=200 CAPRA_NEMESIS=30 $(BIN)/python -m pytest -n 2 -rP tests/faults
+	CAPRA_KILLS=200 CAPRA_NEMESIS=$$((60 * $(MINUTES))) $(BIN)/python -m pytest -n 2 -rP tests/faults
 
 lint: setup
 	$(BIN)/ruff format --check .

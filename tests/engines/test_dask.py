@@ -95,7 +95,7 @@ class TestConformance(EngineConformance):
 
 def address_of(engine: DaskEngine, ticket: Any) -> str:
     """The worker that has this run; waits for one."""
-    return until(lambda: (engine.wait(0.05), engine._flights[ticket].worker)[1]).address
+    return until(lambda: (engine.wait(0.05), engine._flights.under_way[ticket].worker)[1]).address
 
 
 def started(engine: DaskEngine, seconds: float) -> tuple[Any, str]:
@@ -129,7 +129,7 @@ def test_lost_three_times_is_lost(cluster: Cluster) -> None:
         ticket = engine.submit(request(LONG))
         for attempt in (1, 2, 3):
             address = until(
-                lambda wanted=attempt: (engine.wait(0.05), engine._flights[ticket])[1].attempt == wanted
+                lambda wanted=attempt: (engine.wait(0.05), engine._flights.under_way[ticket])[1].attempt == wanted
             ) and address_of(engine, ticket)
             if attempt < 3:
                 cluster.start("a")

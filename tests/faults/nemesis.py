@@ -1,4 +1,4 @@
-"""Does harm to a tuning until it has come to its end all the same: ``python -m tests.faults.nemesis FOLDER local|dask SECONDS``.
+"""Does harm to a tuning for some time, then lets it end: ``python -m tests.faults.nemesis FOLDER local|dask SECONDS``.
 
 Prints what it did as one line of JSON. It looks neither into the store nor at what the tuning does: that is for
 ``test_nemesis.py``, afterwards. The last thing it does is to list the processes that are left over.
@@ -21,13 +21,16 @@ from pathlib import Path
 
 from tests.faults.clock import DAY, FILE, turn
 from tests.faults.damage import Damage
-from tests.faults.real import DAMAGED, FULL, LOST
+from tests.faults.real import DAMAGED, FULL, LOST, STOP
 
 ROOT = Path(__file__).resolve().parents[2]
 STORE = "history.sqlite"
 SUBREAPER = 36
 """prctl(2): whoever loses its parent below us becomes our child, so that nobody can hide."""
-PATIENCE = 60.0
+FOREVER = 1e6
+"""Seconds that a tuning has; we stop it earlier."""
+MERCY = 0.8
+PATIENCE = 120.0
 """Seconds in which what was orphaned must be gone, and a damaged store refused."""
 
 
@@ -39,6 +42,8 @@ class Nemesis:
 
     def __init__(self, folder: Path, seconds: float, rng: random.Random) -> None:
         self.folder = folder
+        self.said = folder.parent / "said"
+        self.seconds = seconds
         self.rng = rng
         self.did: Counter[str] = Counter()
         self.ended: Counter[int] = Counter()
@@ -54,31 +59,46 @@ class Nemesis:
             self.ways["disk filled"] = self.fill_disk
         if FILE in os.environ:
             self.ways["clock turned"] = self.turn_clock
-        self._command = [sys.executable, "-m", "tests.faults.real", str(folder), str(seconds)]
+        self._command = [sys.executable, "-m", "tests.faults.real", str(folder), str(FOREVER)]
         self.process = self.start()
 
     def start(self) -> subprocess.Popen[bytes]:
-        with (self.folder.parent / "said").open("ab") as said, (self.folder.parent / "errors").open("ab") as errors:
+        with self.said.open("ab") as said, (self.folder.parent / "errors").open("ab") as errors:
+            self._said_before = said.tell()
             return subprocess.Popen(self._command, cwd=ROOT, stdout=said, stderr=errors)
 
     def rage(self) -> None:
-        """Every way once, then again in another order, until the end."""
-        to_come: list[str] = []
-        while True:
-            try:
-                code = self.process.wait(self.rng.uniform(*self.PACE))
-            except subprocess.TimeoutExpired:
-                to_come = to_come or self.rng.sample(list(self.ways), len(self.ways))
-                way = to_come.pop()
+        """Every way once, then again in another order, and so on until the time is over."""
+        end = time.monotonic() + self.seconds
+        while time.monotonic() < end or not all(self.did[way] for way in self.ways):
+            for way in self.rng.sample(list(self.ways), len(self.ways)):
+                self.wait()
                 self.did[way] += self.ways[way]()
-            else:
-                self.ended[code] += 1
-                if code not in (0, FULL, LOST):
-                    raise SystemExit(f"it failed by itself: exit code {code}")
-                if code == 0:
-                    return
-                self.process = self.start()
-            self.tend()
+        (self.folder.parent / STOP).touch()
+        while self.look_after() != 0:
+            time.sleep(0.1)
+
+    def wait(self) -> None:
+        """Before the next blow. A coordinator that is still starting is mostly, not always, left to finish a run first."""
+        time.sleep(self.rng.uniform(*self.PACE))
+        end = time.monotonic() + (PATIENCE if self.rng.random() < MERCY else 0.0)
+        while self.look_after() is None and self.said.stat().st_size == self._said_before and time.monotonic() < end:
+            time.sleep(0.05)
+
+    def look_after(self) -> int | None:
+        """What ended is started again; 0 if it came to its end."""
+        self.tend()
+        if (code := self.process.poll()) is None:
+            return None
+        self.count(code)
+        if code != 0:
+            self.process = self.start()
+        return code
+
+    def count(self, code: int) -> None:
+        self.ended[code] += 1
+        if code not in (0, FULL, LOST, -signal.SIGKILL):
+            raise SystemExit(f"it failed by itself: exit code {code}")
 
     def tend(self) -> None:
         """Bury the orphans that were left to us."""
@@ -93,7 +113,7 @@ class Nemesis:
 
     def kill_coordinator(self) -> bool:
         self.process.kill()
-        self.ended[self.process.wait()] += 1
+        self.count(self.process.wait())
         self.process = self.start()
         return True
 
@@ -131,7 +151,7 @@ class Nemesis:
         if not (self.folder / STORE).exists():
             return False
         self.process.kill()
-        self.ended[self.process.wait()] += 1
+        self.count(self.process.wait())
         damage = Damage(self.folder / STORE, self.rng, self.folder.parent)
         self.process = self.start()
         if not damage.matters:
@@ -216,7 +236,7 @@ def main(folder: str, engine: str, seconds: str) -> None:
         nemesis.rage()
     finally:
         left = nemesis.end()
-    report = {"minutes": round((time.monotonic() - began) / 60, 1), "did": nemesis.did, "ended": nemesis.ended, "left": left}
+    report = {"minutes": round((time.monotonic() - began) / 60, 2), "did": nemesis.did, "ended": nemesis.ended, "left": left}
     sys.stdout.write(json.dumps(report) + "\n")
 
 

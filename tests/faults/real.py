@@ -2,7 +2,8 @@
 
 Lognormal runtimes; two workers here, or those of a Dask scheduler. Every result is handed to the store twice, and once more
 much later; so is what a cluster's workers say. Each accepted run is acknowledged by a line ``POSITION TIME`` on the
-standard output, flushed; ``fenced N`` counts answers that the engine ignored; the last line is FINISHED.
+standard output, flushed; ``fenced N`` counts answers that the engine ignored; the last line is FINISHED. It comes when the
+seconds are used up, or when there is a file STOP beside the folder.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ DAMAGED = 76
 """Exit code: the store was refused."""
 LOST = 77
 """Exit code: too many runs in a row were lost; to be resumed when the machines are well again."""
+STOP = "stop"
 LATE_RESULTS = 20
 """Results after which one is handed in once more."""
 LATE_ANSWERS = 2.0
@@ -104,6 +106,8 @@ def main(folder: Path, seconds: float, scheduler: str | None) -> None:
     fenced = [0]
 
     def watch(tuning: Tuning) -> None:
+        if (folder.parent / STOP).exists():
+            tuning.stop()
         if (now := getattr(tuning.engine, "fenced", 0)) > fenced[0]:
             fenced[0] = now
             say("fenced", now)

@@ -48,7 +48,7 @@ class Nemesis:
         engine = tuning.engine
         assert isinstance(engine, DaskEngine)
         self.fenced = engine.fenced
-        busy = [flight.worker.address for flight in engine._flights.values() if flight.worker is not None]
+        busy = [flight.worker.address for flight in engine._flights.under_way.values() if flight.worker is not None]
         if busy and self.blows and len(tuning.history) >= min(self.blows):
             self.strike(self.blows.pop(min(self.blows)), busy[0])
 
