@@ -14,10 +14,15 @@ import os
 import shutil
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any, BinaryIO
 
 LIMITS = {"cputime": "cpu", "cputime-soft": "cpu", "walltime": "wall", "memory": "memory", "killed": "command"}
+AGAIN = 0.1
+"""Seconds between two orders to stop."""
+SHORTEST = 1e-6
+"""A run that is stopped at once still has a positive cutoff."""
 
 
 def read_request(stdin: BinaryIO) -> tuple[list[str], dict[str, str], dict[str, str]]:
@@ -45,7 +50,9 @@ def obey(stdin: BinaryIO, executor: Any, ordered: threading.Event) -> None:
         if words == [b"kill"] or (len(words) > 1 and words[0] == b"cutoff" and float(words[1]) == 0.0):
             break
     ordered.set()
-    executor.stop()
+    while True:  # BenchExec forgets an order that comes before the process is there; this process ends with the run
+        executor.stop()
+        time.sleep(AGAIN)
 
 
 def measure(executor: Any, argv: list[str], environment: dict[str, str], rest: dict[str, str]) -> dict[str, Any]:
@@ -80,7 +87,7 @@ def report(result: dict[str, Any], rest: dict[str, str], ordered: bool) -> dict[
         "limit": limit,
         "stopped": reason is not None,
         "interrupted": False,
-        "cutoff": used if limit == "command" else bound,
+        "cutoff": max(SHORTEST, used) if limit == "command" else bound,
         "cpu": float(result.get("cputime", 0.0)),
         "wall": float(result.get("walltime", 0.0)),
         "held": 0.0,
