@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 KERNELS := $(shell find src/capra -name '*.cpp' -o -name '*.hpp' -o -name '*.inl') CMakeLists.txt
 
-.PHONY: setup demo test faults lint check docs wheel sanitize bench clean
+.PHONY: setup demo test faults fuzz lint check docs wheel sanitize bench clean
 
 setup: $(STAMP)
 
@@ -25,6 +25,13 @@ MINUTES ?= 30
 
 faults: setup
 	CAPRA_KILLS=200 CAPRA_NEMESIS=$$((60 * $(MINUTES))) $(BIN)/python -m pytest -n 2 -rP tests/faults
+
+# Every reader of files from elsewhere with damaged input, led by coverage, for so many seconds each.
+SECONDS ?= 60
+
+fuzz: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
 lint: setup
 	$(BIN)/ruff format --check .

@@ -226,9 +226,9 @@ class DaskEngine:
         worker = self._crew.known(news.address, news.token)
         if worker is None:
             return
-        worker.heard, worker.silent = time.monotonic(), False
+        self._crew.hear(worker, time.monotonic())
         given_up = {key for key in worker.taken | news.runs if self._flights.of(key) is None}
-        worker.taken -= given_up - news.runs
+        self._crew.release(worker, given_up - news.runs)
         for key in given_up & news.runs:
             self._link.order(worker.address, key, None)
 
@@ -236,8 +236,8 @@ class DaskEngine:
         worker = self._crew.known(news.address, news.token)
         flight = self._flights.of(news.key)
         if worker is not None:
-            worker.heard, worker.silent = time.monotonic(), False
-            worker.taken.discard(news.key)
+            self._crew.hear(worker, time.monotonic())
+            self._crew.release(worker, [news.key])
         if worker is None or flight is None or flight.worker is not worker:
             self.fenced += not self._closed
             return
@@ -252,7 +252,7 @@ class DaskEngine:
     def _hear_ended(self, news: Ended) -> None:
         worker = self._crew.known(news.address, news.token)
         if worker is not None and not news.dropped:
-            worker.taken.discard(news.key)
+            self._crew.release(worker, [news.key])
         if (flight := self._flights.of(news.key)) is not None:
             self._flights.lose(flight, self._flights.lost(flight, news.reason))
 
@@ -262,7 +262,7 @@ class DaskEngine:
         self._notes |= {f"{worker.host}: {note}": None for note in answer["notes"]}
         if answer["sick"]:
             self._sick += answer["sick"]
-            worker.seats -= 1
+            self._crew.retire_seat(worker)
 
 
 def _portable(scenario: Scenario) -> Scenario:

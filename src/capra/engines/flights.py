@@ -31,6 +31,8 @@ __all__ = ["Flight", "Flights"]
 
 VERIFIER = 150.0
 """Seconds that a verifier may add to a lease, its own clean-up included."""
+LOOK = 0.05
+"""Share of the silence that is granted after which all workers and leases are looked at again."""
 SHORTEST = 1e-6
 """A run that is stopped before it began still has a positive cutoff."""
 
@@ -71,6 +73,7 @@ class Flights:
         self._link = link
         self._silence = link.package.silence
         self._next = 0
+        self._look_at = 0.0
 
     def of(self, key: Key) -> Flight | None:
         """The flight, if this is its present attempt."""
@@ -106,7 +109,7 @@ class Flights:
         flight.attempt += 1
         flight.worker = worker
         flight.deadline = time.monotonic() + self._lease(flight.request.cutoff * worker.slowness)
-        worker.taken.add(flight.key)
+        self._crew.take(worker, flight.key)
         flight.future = self._link.submit(worker.address, worker.token, flight.key, flight.request)
 
     def _lease(self, cutoff: float) -> float:
@@ -125,11 +128,14 @@ class Flights:
             self.report(flight, Outcome(Status.CAPPED, SHORTEST, SHORTEST, reason=reason, backend="process"))
 
     def look_at_leases(self) -> None:
-        """Who has not been heard of, or keeps a run for too long?"""
+        """Who has not been heard of, or keeps a run for too long? Not at every word that comes: there may be many."""
         now = time.monotonic()
+        if now < self._look_at:
+            return
+        self._look_at = now + self._silence * LOOK
         for worker in self._crew:
             if not worker.silent and now - worker.heard > self._silence:
-                worker.silent = True
+                self._crew.give_up(worker)
                 self.lose_all(worker, f"the worker {worker.address} was not heard of for {now - worker.heard:.0f} s")
         for flight in list(self.under_way.values()):
             if flight.worker is not None and now > flight.deadline:
@@ -137,8 +143,9 @@ class Flights:
                 self.lose(flight, self.lost(flight, f"the worker {flight.worker.address} did not answer in time"))
 
     def lose_all(self, worker: Worker, reason: str) -> None:
-        for flight in list(self.under_way.values()):
-            if flight.worker is worker:
+        """Whatever is at that worker."""
+        for key in list(worker.taken):
+            if (flight := self.of(key)) is not None:
                 self.lose(flight, self.lost(flight, reason))
 
     def lose(self, flight: Flight, outcome: Outcome) -> None:

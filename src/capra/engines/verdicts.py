@@ -61,7 +61,7 @@ class Verdicts:
             self._blame(str(flight.doubt.host), flight.doubt.reason or "")
 
     def _blame(self, host: str, reason: str) -> None:
-        if not self._crew.hosts.faulted(host, reason, self._crew.has_others(host)):
+        if not self._crew.blame(host, reason):
             return
         for flight in list(self._flights.under_way.values()):
             if flight.worker is not None and flight.worker.host == host:
