@@ -2,7 +2,8 @@
 
 ``same``: one scenario, seed and budget, tuned with the local engine and on a cluster of separate worker processes. The target
 sleeps, so that it takes its time whatever else the machine does, and its mean time is known exactly: that of the incumbent is
-the quality. Overhead is what the workers' time was not spent on, per run; utilisation is the rest of it.
+the quality. Overhead is what the workers' time was not spent on, per run; utilisation is the rest of it. Both depend on what
+else the machine does; the CPU time of one run, of all processes and with the target's own, does less.
 
 ``load``: many short runs (/bin/true) through the cluster: plain Dask tasks that do nothing, plain Dask tasks that start the
 program with ``subprocess``, and our supervised, leased and fenced runs. They take turns in batches, each with as many under way
@@ -77,9 +78,16 @@ def same(seed: int, runs: int, workers: int) -> dict[str, Any]:
     for engine in ("local", "dask"):
         how: dict[str, Any] = {"workers": workers} if engine == "local" else {"client": workers}
         clock: list[float] = []
+        cpu: list[float] = []
+        processes = [os.getpid()]
 
-        def watch(tuning: Tuning, clock: list[float] = clock) -> None:
+        def watch(
+            tuning: Tuning, clock: list[float] = clock, cpu: list[float] = cpu, processes: list[int] = processes
+        ) -> None:
+            if not clock and isinstance(tuning.engine, DaskEngine):
+                processes += children()  # the cluster, which is up by now
             clock.append(tuning.engine.clock)
+            cpu[1:] = [cpu_seconds(processes)]
 
         with tempfile.TemporaryDirectory() as folder:
             result = tune(
@@ -100,6 +108,8 @@ def same(seed: int, runs: int, workers: int) -> dict[str, Any]:
             "seconds": round(elapsed, 2),
             "overhead_ms_per_run": round(1000 * (workers * elapsed - used) / len(result.history), 2),
             "utilisation": round(used / (workers * elapsed), 3),
+            "cpu_ms_per_run": round(1000 * (cpu[-1] - cpu[0]) / len(result.history), 2),
+            "load": round(os.getloadavg()[0], 1),
         }
         print(f"seed {seed} {engine:6} {row[engine]}")
     return row
@@ -142,6 +152,11 @@ def ours(engine: DaskEngine, runs: int, end: float = float("inf")) -> int:
     return over
 
 
+def children() -> list[int]:
+    tasks = Path("/proc/self/task").iterdir()
+    return [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
+
+
 def cpu_seconds(processes: list[int]) -> float:
     """Of these processes and of all their children that have ended."""
     fields = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15] for pid in processes]
@@ -150,6 +165,7 @@ def cpu_seconds(processes: list[int]) -> float:
 
 def load(batch: int, runs: int, seconds: float, workers: int, cluster: LocalCluster, client: Client) -> dict[str, Any]:
     row: dict[str, Any] = {"what": "load", "batch": batch, "workers": workers, "runs": {}, "seconds": {}, "cpu": {}}
+    row["load"] = os.getloadavg()[0]
     processes = [os.getpid(), *client.run(os.getpid).values()]
     scenario = Scenario(target=["/bin/true", "{params}"], space=Space([Categorical("a", ("x", "y"), "x")]), cutoff=10.0)
     with DaskEngine(scenario, cluster.scheduler_address) as engine:
@@ -186,6 +202,9 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
             for way in batches[0]["runs"]
         }
         found["runs_per_second"] = {way: round(runs / seconds, 1) for way, (runs, seconds) in totals.items()}
+        found["cpu_ms_per_run"] = {
+            way: round(1000 * sum(r["cpu"][way] for r in batches) / runs, 2) for way, (runs, _) in totals.items()
+        }
         found["load"] = {"runs": totals["capra runs"][0], "workers": batches[0]["workers"], "batches": len(batches)}
     return found
 

@@ -115,6 +115,9 @@ EXPERIMENTS = {
     "features": Experiment("Features of formulas beside other readers", ("cnf_features",), ("cnf_features",), "features.md"),
     "homogeneity": Experiment("What advice from a long history costs", ("homogeneity",), ("homogeneity",), "selection.md"),
     "report": Experiment("Reports of many runs", ("report",), ("report",), "report.md"),
+    "workers": Experiment(
+        "Up to 100,000 workers: what grows with their number", ("workers --quick",), ("workers",), "scale.md"
+    ),
     "dask": Experiment(
         "The Dask engine beside the local one and plain Dask",
         ("dask_engine same --seeds 1", "dask_engine load --batches 1"),

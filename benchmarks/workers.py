@@ -1,6 +1,6 @@
 """Many workers: ``python -m benchmarks.workers [--quick]``. What grows with their number, and the constants of docs/scale.md.
 
-``loop``: the real loop with a store on the disk and 10 to 10,000 simulated workers, whose runs take no time of ours: our CPU
+``loop``: the real loop with a store on the disk and 10 to 4,000 simulated workers, whose runs take no time of ours: our CPU
 time per run. ``profile``: where it goes, by function, with 1,000 workers. ``engine``: what the Dask engine's own books cost per
 run, with a cluster that answers at once and costs nothing. ``constants``: a durable lease and outcome, memory per run, and how
 long messages are.
@@ -36,7 +36,7 @@ from capra.runs.store import Store
 from capra.scenario import Scenario
 from capra.tune import tune
 
-WORKERS = (10, 100, 1_000, 10_000)
+WORKERS = (10, 100, 1_000, 4_000)
 CONFIG = Configuration({f"parameter{k}": 0.1 * k for k in range(10)})
 
 
@@ -169,9 +169,9 @@ def messages() -> dict[str, int]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer runs, no 10,000 workers")
+    parser.add_argument("--quick", action="store_true", help="fewer runs, at most 1,000 workers")
     quick = parser.parse_args().quick
-    counts, runs = (WORKERS[:-1], 3_000) if quick else (WORKERS, 20_000)
+    counts, runs = (WORKERS[:-1], 3_000) if quick else (WORKERS, 8_000)
     found: dict[str, Any] = {"machine": machine("capra", "distributed"), "load": os.getloadavg()[0], "runs": runs}
     found["loop_ms_per_run"] = {}
     for workers in counts:
@@ -181,8 +181,8 @@ def main() -> None:
     for workers in (*counts, *([] if quick else [100_000])):
         found["engine"][workers] = engine(workers, max(runs, 2 * workers))
         print(f"engine, {workers:6} workers: {found['engine'][workers]}", flush=True)
-    found["durable"] = durable(500 if quick else 5_000)
-    found["memory_bytes_per_run"] = memory(10_000 if quick else 100_000)
+    found["durable"] = durable(500 if quick else 1_000)
+    found["memory_bytes_per_run"] = memory(10_000 if quick else 50_000)
     found["messages"] = messages()
     found["profile"] = profile(1_000, runs)
     print(*(f"{name}: {found[name]}" for name in ("durable", "memory_bytes_per_run", "messages")), sep="\n")

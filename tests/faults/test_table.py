@@ -6,12 +6,13 @@ import re
 from pathlib import Path
 
 HERE = Path(__file__).parent
+PAGE = HERE.parents[1] / "docs" / "reliability.md"
 FILES = ("faults", "", "engines", "runs", "targets", "space")
 
 
 def lines() -> list[list[str]]:
-    table = [line for line in (HERE / "README.md").read_text().splitlines() if line.startswith("| ")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[1:]]
+    table = PAGE.read_text().partition("## Every class of failure")[2].splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table if line.startswith("| ")][1:]
 
 
 def found(name: str) -> Path:
