@@ -28,7 +28,9 @@ def fuzz(name: str, seconds: int, corpus: Path) -> None:
         from tests.fuzz.readers import EXAMPLES, attempt
     (corpus / "example").write_bytes(EXAMPLES[name]())
     limits = [f"-max_len={LONGEST}", f"-timeout={SLOWEST}", f"-rss_limit_mb={MOST}", f"-max_total_time={seconds}"]
-    atheris.Setup([sys.argv[0], *limits, f"-artifact_prefix={corpus.parent}/", str(corpus)], lambda data: attempt(name, data))
+    atheris.Setup(
+        [sys.argv[0], *limits, f"-artifact_prefix={corpus.parent}/", str(corpus)], lambda data: attempt(name, data)
+    )
     atheris.Fuzz()
 
 
@@ -39,7 +41,7 @@ def fuzz_apart(name: str, seconds: int) -> bool:
         corpus.mkdir()
         command = [sys.executable, "-m", "tests.fuzz", "--seconds", str(seconds), "--corpus", str(corpus), name]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False)
-        tried = [line for line in done.stderr.splitlines() if line.startswith("#") or line.startswith("Done")]
+        tried = [line for line in done.stderr.splitlines() if line.startswith(("#", "Done"))]
         sys.stdout.write(f"{name:20} {tried[-1] if tried else 'did not begin'}\n")
         if done.returncode:
             sys.stdout.write(f"{done.stdout[-3000:]}{done.stderr[-3000:]}\n")

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from capra.errors import InputError
 from tests.fuzz.readers import EXAMPLES, READERS, attempt
 
 NOISE = [
@@ -49,3 +50,9 @@ def test_damaged_examples_are_read_or_refused(name: str, data: st.DataObject) ->
 @given(data=st.binary(max_size=100))
 def test_any_bytes_are_read_or_refused(name: str, data: bytes) -> None:
     attempt(name, data)
+
+
+@pytest.mark.parametrize("document", ["0", "null", '["codes"]', '"json"'])
+def test_rules_that_are_no_table(document: str) -> None:
+    with pytest.raises(InputError, match="expected a table"):
+        READERS["output"][0](document.encode())

@@ -32,6 +32,8 @@ class OutputRules:
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> OutputRules:
         """The rules of a TOML table; InputError for the first thing that is wrong in it."""
+        if not isinstance(table, Mapping):
+            raise InputError(f"expected a table, not {shown(table)}", hint="output = { codes = [0, 10, 20] }")
         known = [field.name for field in fields(cls)]
         for key in table:
             if key not in known:
