@@ -26,6 +26,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import dask.config
 from distributed import Client, LocalCluster, as_completed
 
 from benchmarks.machine import RESULTS, machine, write_results
@@ -225,6 +226,7 @@ def main() -> None:
                 keep(same(seed, given.runs or 200, given.workers))
     else:
         with (
+            dask.config.set({"distributed.worker.profile.enabled": False}),  # as in a cluster that Capra starts
             LocalCluster(
                 n_workers=given.workers, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
             ) as cluster,
