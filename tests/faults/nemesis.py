@@ -30,7 +30,7 @@ SUBREAPER = 36
 FOREVER = 1e6
 """Seconds that a tuning has; we stop it earlier."""
 MERCY = 0.8
-PATIENCE = 120.0
+PATIENCE = 300.0
 """Seconds in which what was orphaned must be gone, and a damaged store refused."""
 
 
@@ -156,13 +156,25 @@ class Nemesis:
         self.process = self.start()
         if not damage.matters:
             return False
-        code = self.process.wait(PATIENCE)
+        code = self.end_of_coordinator()
         if code != DAMAGED or not damage.untouched:
             raise SystemExit(f"a damaged store was used, or written to: exit code {code}")
         self.ended[code] += 1
         damage.repair()
         self.process = self.start()
         return True
+
+    def end_of_coordinator(self) -> int:
+        """Its exit code. Workers that were stopped go on meanwhile: it waits for them when it opens and closes a cluster."""
+        end = time.monotonic() + PATIENCE
+        while (code := self.process.poll()) is None:
+            if time.monotonic() > end:
+                struck(self.process.pid, signal.SIGUSR1)  # where is it?
+                time.sleep(2.0)
+                raise SystemExit(f"no answer to a damaged store in {PATIENCE:g} s")
+            self.tend()
+            time.sleep(0.05)
+        return code
 
     # --- the end ---
 

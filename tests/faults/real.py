@@ -8,6 +8,8 @@ seconds are used up, or when there is a file STOP beside the folder.
 
 from __future__ import annotations
 
+import faulthandler
+import signal
 import sys
 from collections import deque
 from pathlib import Path
@@ -97,6 +99,7 @@ def explained(error: Exception, expected: str, code: int) -> int:
 
 
 def main(folder: Path, seconds: float, scheduler: str | None) -> None:
+    faulthandler.register(signal.SIGUSR1)  # whoever waits for us in vain can see where we are
     keeper.LEAST_SPACE = 0  # the disk is meant to be small
     hand_in_twice()
     how: dict[str, Any] = {"workers": WORKERS}
