@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import machine, write_results
-from capra.build import PRODUCT, build
+from capra.build import build
 from capra.evaluate import evaluate_folder
+from capra.folder import PRODUCT
 from capra.scenario import Scenario
 from capra.validate import measured
 

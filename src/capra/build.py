@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from capra.errors import InputError, did_you_mean
 from capra.features import described
-from capra.folder import STORE, stored_scenario
+from capra.folder import PRODUCT, STORE, stored_scenario
 from capra.portfolio.builder import Builder
 from capra.portfolio.conclude import concluded
 from capra.portfolio.product import Portfolio
@@ -20,9 +20,7 @@ from capra.scenario import Budget, Scenario
 from capra.strategies import BUILDERS
 from capra.tune import Result, Tuning, resume, tune
 
-__all__ = ["PRODUCT", "Built", "build", "resume_building", "summary_of"]
-
-PRODUCT = "portfolio.json"
+__all__ = ["Built", "build", "resume_building", "summary_of"]
 
 
 @dataclass(frozen=True, slots=True)

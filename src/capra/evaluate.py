@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from capra.build import PRODUCT
 from capra.errors import InputError
 from capra.features import described
-from capra.folder import STORE, stored_scenario
+from capra.folder import PRODUCT, STORE, stored_scenario
 from capra.models.base import Floats
 from capra.portfolio.cells import Cells
 from capra.portfolio.lanes import finish_times
@@ -20,12 +19,14 @@ from capra.portfolio.nearest import SingleBest
 from capra.portfolio.product import Portfolio, read_portfolio
 from capra.portfolio.records import PENALTY, Records
 from capra.portfolio.scores import Score, score, virtual_best
+from capra.runs import History
+from capra.runs.history import Pair
 from capra.runs.store import Store
 from capra.scenario import Scenario
 from capra.tune import Tuning
 from capra.validate import measured
 
-__all__ = ["Evaluated", "evaluate", "evaluate_folder", "portfolio_costs"]
+__all__ = ["Evaluated", "evaluate", "evaluate_folder", "judged", "portfolio_costs", "recorded"]
 
 _INTERVALS = 71
 """Stream of random numbers."""
@@ -93,21 +94,32 @@ def evaluate(
     if not names:
         raise InputError("the scenario has no test instances", hint="set test_instances or split")
     history = measured(scenario, portfolio.members, names, seeds, workers=workers, engine=engine, out=out, watch=watch)
-    cells = Cells(scenario.cutoff)
+    return judged(portfolio, *recorded(portfolio, history, scenario.features.rows, feature_costs or {}))
+
+
+def recorded(
+    portfolio: Portfolio, history: History, features: Mapping[str, Sequence[float]], costs: Mapping[str, float]
+) -> tuple[list[Pair], Records]:
+    """Runs of the members on the pairs that all of them were run on, with the features of each and what these took."""
+    cells = Cells(portfolio.cutoff)
     for run in history:
         cells.add(run)
     pairs = list(dict.fromkeys((run.request.instance, run.request.seed) for run in history))
-    rows = [scenario.features.rows.get(str(name), (np.nan,) * len(portfolio.names)) for name, _ in pairs]
+    pairs = [pair for pair in pairs if all(cells.get(member, pair) is not None for member in portfolio.members)]
+    if not pairs:
+        raise InputError("there is no instance on which all members were run", hint="capra portfolio evaluate RUN")
+    rows = [features.get(str(name), (np.nan,) * len(portfolio.names)) for name, _ in pairs]
     found = cells.records(portfolio.members, pairs, np.array(rows, dtype=np.float64).reshape(len(pairs), -1))
-    paid = np.array([(feature_costs or {}).get(str(name), 0.0) for name, _ in pairs])
-    records = Records(found.features, found.times, found.cutoffs, found.solved, found.cutoff, paid, found.presolved)
-    return _evaluated(portfolio, records, len(names))
+    paid = np.array([costs.get(str(name), 0.0) for name, _ in pairs])
+    return pairs, Records(found.features, found.times, found.cutoffs, found.solved, found.cutoff, paid, found.presolved)
 
 
-def _evaluated(portfolio: Portfolio, records: Records, instances: int) -> Evaluated:
+def judged(portfolio: Portfolio, pairs: Sequence[Pair], records: Records) -> Evaluated:
+    """What the portfolio would have done on these pairs."""
     costs, virtual = portfolio_costs(portfolio, records), virtual_best(records)
     single = records.costs[:, _single(portfolio, records)]
     one, best, ours = (score(part, single, virtual, np.random.default_rng(_INTERVALS)) for part in (single, virtual, costs))
+    instances = len({name for name, _ in pairs})
     return Evaluated(
         instances,
         len(records) // instances,

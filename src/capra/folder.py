@@ -37,6 +37,8 @@ __all__ = [
 ]
 
 STORE = "history.sqlite"
+PRODUCT = "portfolio.json"
+"""What building a portfolio ends in."""
 CERTIFICATE = "certificate"
 """Kind of the decisions that say what was promised, and when."""
 FEATURES = "features.json"

@@ -18,6 +18,7 @@ from capra.portfolio.product import RUN_OPTIONS, Portfolio
 from capra.portfolio.records import PENALTY, Records
 from capra.portfolio.selectors import SELECTORS, Selection, choose, folds_of
 from capra.runs import Configuration
+from capra.runs.history import Pair
 from capra.scenario import Scenario
 from capra.space.json import write_json
 
@@ -30,9 +31,16 @@ ENOUGH = 10
 def concluded(builder: Builder, *, feature_costs: Mapping[str, float] | None = None, seed: int = 0) -> Portfolio:
     """The portfolio that a builder has found so far. Without any member it is the incumbent or the default alone."""
     scenario = builder.context.scenario
-    facts = {"builder": builder.name, "name": scenario.name, "runs": len(builder.history), "spent": builder.history.spent}
     members = tuple(builder.members) or (builder.incumbent or scenario.default,)
-    selection, schedule = _choice(builder, members, feature_costs or {}, seed)
+    pairs = _pairs(builder, members)
+    selection, schedule = _choice(builder, members, pairs, feature_costs or {}, seed)
+    facts: dict[str, Any] = {
+        "builder": builder.name,
+        "name": scenario.name,
+        "runs": len(builder.history),
+        "spent": builder.history.spent,
+    }
+    facts["instances"] = [str(instance) for instance, _ in pairs]  # the rows of what a selector learnt from
     options = _run_options(scenario)
     return Portfolio(
         members=members,
@@ -49,12 +57,12 @@ def concluded(builder: Builder, *, feature_costs: Mapping[str, float] | None = N
 
 
 def _choice(
-    builder: Builder, members: tuple[Configuration, ...], costs: Mapping[str, float], seed: int
+    builder: Builder, members: tuple[Configuration, ...], pairs: list[Pair], costs: Mapping[str, float], seed: int
 ) -> tuple[Selection | None, Lanes]:
     """Who decides between the members: the builder's own schedule or selector, or whatever did best on unseen instances."""
     if isinstance(builder, Cedalion) and any(builder.schedule):
         return None, builder.schedule
-    records = _records(builder, members, costs)
+    records = _records(builder, members, pairs, costs)
     name, options = builder.selector
     if name != "auto":
         return Selection(SELECTORS[name](**options).fit(records)), ()
@@ -78,11 +86,13 @@ def _scheduled(records: Records, seed: int) -> tuple[float, Lanes]:
     return float(np.mean(found)), best_schedule(times, records.cutoff, PENALTY)
 
 
-def _records(builder: Builder, members: tuple[Configuration, ...], costs: Mapping[str, float]) -> Records:
-    """Of the pairs on which all members were run, if those are enough: where one was not, nobody knows who is best."""
-    pairs = builder.pairs
-    known = [pair for pair in pairs if all(builder.cells.get(member, pair) is not None for member in members)]
-    pairs = known if len(known) >= ENOUGH else pairs
+def _pairs(builder: Builder, members: tuple[Configuration, ...]) -> list[Pair]:
+    """The pairs on which all members were run, if those are enough: where one was not, nobody knows who is best."""
+    known = [pair for pair in builder.pairs if all(builder.cells.get(member, pair) is not None for member in members)]
+    return known if len(known) >= ENOUGH else builder.pairs
+
+
+def _records(builder: Builder, members: tuple[Configuration, ...], pairs: list[Pair], costs: Mapping[str, float]) -> Records:
     names = [str(instance) for instance, _ in pairs]
     found = builder.cells.records(members, pairs, builder.features(names))
     paid = np.array([costs.get(name, 0.0) for name in names])

@@ -30,11 +30,13 @@ def numbers(values: Iterable[float], digits: int = 5) -> list[float | None]:
     return [float(f"{value:.{digits}g}") if math.isfinite(value) else None for value in values]
 
 
-def axis(label: str, *, log: bool = False, switch: bool = False, share: bool = False, tight: bool = False) -> Block:
-    """An axis. ``switch``: the reader may change between a linear and a logarithmic scale. ``share``: from 0 to 1.
-    ``tight``: without room at its ends.
+def axis(label: str, *, log: bool = False, **more: bool) -> Block:
+    """An axis.
+
+    ``more``: ``switch`` (the reader may change between a linear and a logarithmic scale), ``share`` (from 0 to 1), ``tight``
+    (without room at its ends), ``whole`` (whole numbers only).
     """
-    return {"label": label, "log": log, "switch": switch, "share": share, "tight": tight}
+    return {"label": label, "log": log, **more}
 
 
 def series(name: str, colour: str, mark: str, x: Iterable[float], y: Iterable[float], **more: Any) -> Block:
@@ -49,8 +51,8 @@ def series(name: str, colour: str, mark: str, x: Iterable[float], y: Iterable[fl
 def xy(key: str, title: str, aid: str, x: Block, y: Block, drawn: Sequence[Block], **more: Any) -> Block:
     """A plot of series.
 
-    ``more``: ``guides`` (lines with a label), ``square``, ``half`` (two fit side by side), ``note``, ``ramp`` (labels of a
-    scale of colours).
+    ``more``: ``guides`` (lines with a label), ``square``, ``half`` (two fit side by side), ``low`` (little height),
+    ``note``, ``ramp`` (labels of a scale of colours). Series of one name share an entry of the legend.
     """
     return {"kind": "xy", "key": key, "title": title, "aid": aid, "x": x, "y": y, "series": list(drawn), **more}
 

@@ -11,7 +11,7 @@ from capra.report.html.estimate import Estimate
 from capra.report.html.parallel import parallel
 from capra.report.html.view import View
 
-__all__ = ["footprint", "plane"]
+__all__ = ["footprint", "plane", "principal"]
 
 
 def footprint(view: View) -> Section | None:
@@ -36,8 +36,12 @@ def plane(codes: Floats, types: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """
     from capra.models.encoding import Encoder  # scipy takes its time to load
 
-    rows = Encoder.learnt(codes, types).encode(codes).astype(np.float64)
-    rows -= rows.mean(axis=0)
+    return principal(Encoder.learnt(codes, types).encode(codes).astype(np.float64))
+
+
+def principal(points: Floats) -> tuple[Floats, Floats]:
+    """Points (n, d) on their two principal axes (n, 2), and the share of the variance on each, (2,); zeros where d < 2."""
+    rows = points - points.mean(axis=0)
     sizes, axes = np.linalg.eigh(rows.T @ rows)
     first, directions = sizes[::-1][:2], axes[:, ::-1][:, :2]
     directions *= np.sign(directions[np.abs(directions).argmax(axis=0), range(directions.shape[1])])  # a sign that repeats

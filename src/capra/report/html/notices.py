@@ -41,7 +41,10 @@ def _warnings(view: View) -> Iterator[str]:
     yield from view.notes.get("warnings", [])
     for promise in view.decisions[CERTIFICATE][-1:]:
         yield from promise["warnings"]
-    if view.incumbent is not None and view.incumbent != view.default:
+    if view.builds:
+        if view.measured is not None and view.measured.where != "test":
+            yield f"Not evaluated: training runs flatter a portfolio. Run capra portfolio evaluate {view.run}"
+    elif view.incumbent is not None and view.incumbent != view.default:
         if view.validation is None:
             yield f"Not validated: training costs are too good to be true on average. Run capra validate {view.run}"
         pairs = len(view.history.record(view.incumbent).costs)

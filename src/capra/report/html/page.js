@@ -98,8 +98,11 @@
     return one.shape === "tick" ? "line" : isOpen(one.shape) ? "open" : "dot";
   }
 
-  const seriesLegend = (self) =>
-    self.block.series.map((one) => toggle(self, one.name, one.value ? "ramp1" : one.colour, swatchOf(one)));
+  function seriesLegend(self) {
+    const first = new Map([...self.block.series].reverse().map((one) => [one.name, one])); // a name may stand for several
+    const named = self.block.series.filter((one) => first.get(one.name) === one);
+    return named.map((one) => toggle(self, one.name, one.value ? "ramp1" : one.colour, swatchOf(one)));
+  }
   const LEGENDS = {
     xy: seriesLegend,
     bars: seriesLegend,

@@ -96,7 +96,8 @@ const Plots = (() => {
     const span = place(high) - start;
     const at = (value) => from + ((place(value) - start) / span) * (to - from);
     const room = Math.max(2, Math.floor(Math.abs(to - from) / 70));
-    return { at, low, high, ticks: log ? logTicks(low, high, room) : linearTicks(low, high, room) };
+    const ticks = log ? logTicks(low, high, room) : linearTicks(low, high, room);
+    return { at, low, high, ticks: axis.whole ? ticks.filter(Number.isInteger) : ticks };
   }
 
   const isLog = (self, side) => self.chosen.log[side] ?? self.block[side].log;
@@ -148,7 +149,7 @@ const Plots = (() => {
     let yValues = [...all("y", "low", "high"), ...guided("y")];
     if (block.square) xValues = yValues = [...xValues, ...yValues];
     const width = self.plot.clientWidth;
-    const height = block.half ? Math.min(460, width) : Math.min(380, Math.max(280, width * 0.45));
+    const height = block.low ? 170 : block.half ? Math.min(460, width) : Math.min(380, Math.max(280, width * 0.45));
     const plot = frame(self, height, xValues, yValues);
     guides.forEach((guide) => drawGuide({ ...plot, square: block.square }, guide));
     self.hits = [];

@@ -31,11 +31,15 @@ def _text(value: Any) -> str:
 
 
 def _commands(view: View) -> list[str]:
-    run = shlex.quote(str(view.run))
-    settings = view.settings
-    after = [f"capra validate {run}", f"capra report {run}"]
+    run, settings = shlex.quote(str(view.run)), view.settings
+    after = [f"capra {'portfolio evaluate' if view.builds else 'validate'} {run}", f"capra report {run}"]
     if settings.get("strategy") == "import" or settings.get("engine") != "local":
         return after
-    given = [f"--strategy {settings['strategy']}", f"--seed {settings['seed']}", f"--workers {settings['workers']}"]
-    given += [f"--set {shlex.quote(f'{name}={json.dumps(value)}')}" for name, value in settings.get("options", {}).items()]
-    return [f"capra tune scenario.toml --out NEW {' '.join(given)}", f"capra resume {run}", *after]
+    options = dict(settings.get("options", {}))
+    strategy = f"--strategy {settings['strategy']}"
+    if view.builds:
+        strategy = f"--builder {settings['strategy']} --strategy {options.pop('inner', 'smac')}"
+    given = [strategy, f"--seed {settings['seed']}", f"--workers {settings['workers']}"]
+    given += [f"--set {shlex.quote(f'{name}={json.dumps(value)}')}" for name, value in options.items()]
+    what = "portfolio build" if view.builds else "tune"
+    return [f"capra {what} scenario.toml --out NEW {' '.join(given)}", f"capra resume {run}", *after]

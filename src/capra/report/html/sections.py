@@ -11,6 +11,7 @@ from capra.report.html.matrix import matrix
 from capra.report.html.mattered import mattered
 from capra.report.html.notices import notices
 from capra.report.html.over_time import over_time
+from capra.report.html.portfolio import portfolio
 from capra.report.html.reproduce import reproduce
 from capra.report.html.scatter import scatter
 from capra.report.html.summary import summary
@@ -22,6 +23,7 @@ __all__ = ["SECTIONS"]
 
 SECTIONS: list[Callable[[View], Section | None]] = [
     summary,
+    portfolio,
     trajectory,
     scatter,
     matrix,

@@ -9,6 +9,7 @@ from typing import Any
 from capra.analysis.speedup import SpeedUp
 from capra.folder import CERTIFICATE
 from capra.report.html.blocks import Block, Section, code, prose, table, tiles
+from capra.report.html.portfolio import command, verdict
 from capra.report.html.view import View
 from capra.report.words import amount, clock, count
 from capra.runs import Status
@@ -21,7 +22,9 @@ LONGEST = 160
 
 def summary(view: View) -> Section:
     blocks = [_verdict(view), prose(_what(view)), tiles(*_tiles(view))]
-    if view.command is not None:
+    if view.builds:
+        blocks += command(view)
+    elif view.command is not None:
         blocks.append(
             code("The incumbent's parameters" if view.command[0] == "{" else "The incumbent, ready to run", view.command)
         )
@@ -45,6 +48,8 @@ def _what(view: View) -> str:
 
 def _verdict(view: View) -> Block:
     """The result in one sentence, as sure as it is."""
+    if view.builds:
+        return verdict(view)
     if view.incumbent is None:
         return prose("No incumbent yet: the first runs are still to come.")
     if view.incumbent == view.default:
@@ -68,7 +73,8 @@ def _training_pairs(found: SpeedUp) -> str:
 
 
 def _tiles(view: View) -> list[Block]:
-    made = [_speed_up_tile(view), _cost_tile(view), _runs_tile(view), *_budget_tiles(view)]
+    of_one = [] if view.builds else [_speed_up_tile(view), _cost_tile(view)]
+    made = [*of_one, _runs_tile(view), *_budget_tiles(view)]
     return [tile for tile in made if tile is not None]
 
 

@@ -14,7 +14,7 @@ __all__ = ["training_curve", "trajectory", "validated_costs"]
 
 
 def trajectory(view: View) -> Section | None:
-    if not view.trajectory:
+    if not view.trajectory or view.builds:  # a portfolio has members instead
         return None
     drawn = [training_curve(view, "training, when it took over", "training"), _now(view)]
     aid = "Lower is better; each step is a new incumbent, and the dots say what all its training runs say by now."

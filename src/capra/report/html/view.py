@@ -11,15 +11,17 @@ from typing import Any, NamedTuple
 
 from capra.analysis.speedup import SpeedUp, speed_up
 from capra.errors import CapraError, InputError
-from capra.folder import BUDGET, CERTIFICATE, Milestone, milestones, stored_scenario
+from capra.folder import BUDGET, CERTIFICATE, PRODUCT, Milestone, milestones, stored_scenario
 from capra.overview import command_of, open_run
 from capra.report.html.columns import Columns
 from capra.report.html.estimate import Estimate, estimated
+from capra.report.html.team import Measured, Team, measured, team_of
 from capra.runs import Configuration, History, Objective, Run, Value
 from capra.runs.bulk import bulk
 from capra.runs.store import Store
 from capra.scenario import Scenario
 from capra.space import Categorical, Integer, Ordinal, Parameter, Real, Space
+from capra.strategies import BUILDERS
 from capra.validate import STORE as VALIDATION
 
 __all__ = ["View"]
@@ -38,6 +40,8 @@ class _News(NamedTuple):
     trajectory: list[Milestone]
     under_way: int
     validated: object
+    built: tuple[object, list[Any]]
+    """The file of a portfolio, and the decisions about its members."""
 
 
 class View:
@@ -69,6 +73,8 @@ class View:
         self.validation: History | None = None
         self.default: Configuration | None = None
         """The default configuration; None if it was never run."""
+        self.team: Team | None = None
+        """The portfolio, if one is built."""
         self._looked = 0
         self._last: Run | None = None
         self._seen: _News | None = None
@@ -96,8 +102,11 @@ class View:
         self.decisions = {kind: [data for *_, data in self._store.decisions(kind)] for kind in ("audit", CERTIFICATE)}
         if self._seen is None or news.validated != self._seen.validated:
             self.validation = self._validated()
+        if self._seen is None or news.built != self._seen.built:
+            self.team = team_of(self.folder, news.built[1])
         self._seen = news
-        self.__dict__.pop("estimate", None)
+        for name in ("estimate", "measured"):
+            self.__dict__.pop(name, None)
         return True
 
     def _news(self) -> _News:
@@ -110,18 +119,19 @@ class View:
             milestones(store),
             len(store.open_leases()),
             _stamp(self._validation_file),
+            (_stamp(self.folder / PRODUCT), [data for *_, data in store.decisions("portfolio")]),
         )
 
     def close(self) -> None:
         self._store.close()
 
     @property
-    def _folder(self) -> Path:
+    def folder(self) -> Path:
         return self.run.parent if self.run.is_file() else self.run
 
     @property
     def _validation_file(self) -> Path:
-        return self._folder / VALIDATION
+        return self.folder / VALIDATION
 
     def _validated(self) -> History | None:
         if not self._validation_file.is_file() or self.run.name == VALIDATION:
@@ -136,7 +146,7 @@ class View:
 
     @property
     def name(self) -> str:
-        return str(self.scenario["name"] or self._folder.resolve().name)
+        return str(self.scenario["name"] or self.folder.resolve().name)
 
     @property
     def unit(self) -> str:
@@ -146,6 +156,11 @@ class View:
     def settings(self) -> Mapping[str, Any]:
         """How ``tune`` was called."""
         return self.meta.get("settings") or {}
+
+    @property
+    def builds(self) -> bool:
+        """Is it a portfolio that the runs were made for?"""
+        return self.settings.get("strategy") in BUILDERS
 
     @property
     def of_time(self) -> bool:
@@ -226,6 +241,12 @@ class View:
     def estimate(self) -> Estimate | None:
         """What a model believes about the runs and the configurations; None if there is too little to learn from."""
         return estimated(self.columns, self.space, self.cutoff, self.named) if self.of_time else None
+
+    @cached_property
+    def measured(self) -> Measured | None:
+        """How long the members of the portfolio took where; None if there is nothing that all of them were run on."""
+        team = self.team
+        return measured(team, self.history, self.validation, self.loaded, self.folder) if team and team.members else None
 
     @property
     def named(self) -> list[Configuration]:
