@@ -184,3 +184,24 @@ def test_a_store_that_breaks_is_told_of(tmp_path: Path, monkeypatch: pytest.Monk
         assert "damaged" in document(ask(server))["trouble"] or "holds no tuning" in document(ask(server))["trouble"]
         file.write_bytes(good)
         assert document(ask(server))["state"].endswith("20 runs")
+
+
+def test_who_asks_while_it_ends_gets_an_answer(run: Path) -> None:
+    with Server([run]) as server:
+        source = server.sources["/data/0.json"]
+        assert b"sections" in source.answer()[1]
+    assert json.loads(source.answer()[1])["trouble"] == "the server has ended"
+
+
+def test_a_page_that_went_away_is_no_trouble(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
+    for error in (ConnectionResetError, BrokenPipeError):
+        try:
+            raise error
+        except ConnectionError:
+            server._server.handle_error(None, ("127.0.0.1", 1))
+    assert capfd.readouterr().err == ""
+    try:
+        raise ValueError("a bug")
+    except ValueError:
+        server._server.handle_error(None, ("127.0.0.1", 1))
+    assert "a bug" in capfd.readouterr().err

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -45,7 +46,11 @@ class Watched:
 
     def answer(self) -> tuple[str, bytes]:
         """The entity tag and the JSON of what is there now, or was a moment ago."""
-        return self._thread.submit(self._refreshed).result()
+        try:
+            asked = self._thread.submit(self._refreshed)
+        except RuntimeError:  # a page asked while the server was being closed
+            return _tagged({"trouble": "the server has ended"})
+        return asked.result()
 
     def _refreshed(self) -> tuple[str, bytes]:
         started = time.monotonic()
@@ -133,6 +138,11 @@ def _names(runs: Sequence[Path]) -> list[str]:
 class _HTTPServer(ThreadingHTTPServer):
     daemon_threads = True
     site: Server
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A page that was closed while it was being answered is nothing to tell of."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

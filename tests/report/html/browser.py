@@ -73,3 +73,18 @@ class Browser:
         script = """const all = [...document.querySelectorAll(arguments[0])];
             all.find((node) => node.textContent.includes(arguments[1])).click();"""
         self.run(script, selector, text)
+
+    def pointer_click(self, selector: str) -> None:
+        """As a hand does it: the page takes it for what the reader wants."""
+        self._pointer(selector).click().perform()
+
+    def drag(self, selector: str, start: int, by: int) -> None:
+        """From ``start`` pixels below the middle of an element, ``by`` pixels down."""
+        self._pointer(selector, start).click_and_hold().move_by_offset(0, by).release().perform()
+
+    def _pointer(self, selector: str, below: int = 0) -> Any:
+        from selenium.webdriver import ActionChains
+
+        node = self.driver.find_element("css selector", selector)
+        self.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", node)
+        return ActionChains(self.driver).move_to_element_with_offset(node, 0, below)

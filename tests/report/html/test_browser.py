@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from capra.folder import open_store
-from capra.report import serve
 from capra.report.html import write_report
-from capra.report.serve import Server
-from capra.runs import Outcome, RunRequest, Status
 from tests.report.html.browser import NEEDS_CHROMIUM, Browser
-from tests.report.html.runs import HOSTILE, given, named, tuned
+from tests.report.html.runs import HOSTILE, tuned
 
 pytestmark = NEEDS_CHROMIUM
 PLOTS = "trajectory scatter cactus matrix statuses saved cutoffs censoring footprint parallel".split()
@@ -136,6 +130,45 @@ def test_lines_can_be_filtered_by_keyboard(page: Browser) -> None:
     assert page.marks("parallel") == before
 
 
+def test_lines_can_be_filtered_by_dragging(page: Browser) -> None:
+    """The lines that stay are those whose values lie in the range, by the page's own data; a click takes it back."""
+    before = page.marks("parallel")
+    page.drag("#plot-parallel .grip", -100, 90)
+    name, state = page.run(
+        "const g = document.querySelector('#plot-parallel .grip'); return [g.dataset.axis, g.ariaValueText]"
+    )
+    low, high = map(float, state.split(" to "))
+    assert 0.1 < low < high < 0.95
+    script = """const all = JSON.parse(document.getElementById("data").textContent).document.sections.flatMap((s) => s.blocks);
+        return all.find((block) => block.key === "parallel").axes.find((axis) => axis.name === arguments[0]).values;"""
+    values = [value for value in page.run(script, name) if value is not None]
+    room = 0.002  # the range is told with three digits
+    inside = [sum(low - r <= value <= high + r for value in values) for r in (-room, room)]
+    assert inside[0] <= page.marks("parallel") <= inside[1]
+    assert page.marks("parallel") < before
+    page.drag("#plot-parallel .grip", 20, 0)
+    assert page.marks("parallel") == before
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_the_command_can_be_copied(page: Browser, allowed: bool) -> None:
+    """Also where a browser keeps the clipboard from scripts: then as a selection is copied."""
+    page.driver.execute_cdp_cmd(
+        "Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
+    )
+    page.run("navigator.clipboard.writeText('something else')")
+    if not allowed:
+        page.run("navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))")
+    page.pointer_click("#summary .copy")
+    page.until(lambda: page.run("return document.querySelector('#summary .copy').textContent") == "Copied")
+    read = "const done = arguments[0]; navigator.clipboard.readText().then(done, (error) => done(`no: ${error}`))"
+    text = page.run("return document.querySelector('#summary pre').textContent")
+    assert page.driver.execute_async_script(read) == text
+    page.run("delete navigator.clipboard.writeText; getSelection().removeAllRanges()")
+    page.until(lambda: page.run("return document.querySelector('#summary .copy').textContent") == "Copy")
+    assert page.complaints() == []
+
+
 def test_tables_can_be_searched_and_sorted(page: Browser) -> None:
     rows = "return [...document.querySelectorAll('#plot-worst tbody tr')].map((r) => r.children[1].textContent)"
     before = page.run(rows)
@@ -198,35 +231,3 @@ def contrast(one: list[float], other: list[float]) -> float:
 
     high, low = sorted((luminance(one), luminance(other)), reverse=True)
     return (high + 0.05) / (low + 0.05)
-
-
-def test_the_live_page_follows_a_tuning(
-    browser: Browser, report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(serve, "LEAST", 0.1)
-    monkeypatch.setattr(serve, "SHARE", 0.0)
-    scenario = given(instances=named(HOSTILE))
-    settings = {"strategy": "roar", "engine": "simulated", "options": {}}
-    with open_store(scenario, settings, tmp_path, durability="full") as store, Server([tmp_path, report.parent]) as server:
-        threading.Thread(target=server.serve).start()
-        try:
-            add(store, scenario, 0)
-            browser.open(server.url)
-            runs = "return [...document.querySelectorAll('.tile .value')].at(-2).textContent"
-            assert browser.until(lambda: browser.run(runs)) == "1"
-            browser.run("window.mine = 'the page was not loaded again'")
-            add(store, scenario, 1)
-            browser.until(lambda: browser.run(runs) == "2")
-            assert browser.run("return window.mine")
-            browser.click(".runs button", "Compare")
-            browser.until(lambda: browser.run("return document.querySelector('#plot-curves')?.dataset.marks"))
-            assert browser.run("return document.querySelector('h1').textContent") == "Comparison"
-            assert browser.run("return document.querySelector('.live').textContent") == "live"
-            assert browser.complaints() == []
-        finally:
-            server.stop()
-
-
-def add(store: Any, scenario: Any, seed: int) -> None:
-    lease = store.lease(RunRequest(scenario.default, HOSTILE[seed], seed, 100.0), "incumbent")
-    store.finish(lease.assignment, 1, Outcome(Status.SUCCESS, 2.0, 100.0), float(seed))
