@@ -86,7 +86,9 @@ def test_a_real_tuning_is_followed_to_its_end(browser: Browser, tmp_path: Path) 
     runs, names = 80, [name for name in HOSTILE if name.isprintable()]
     (tmp_path / "solver.py").write_text(SOLVER)
     (tmp_path / "parameters.pcs").write_text("alpha real [0, 1] [0.9]\n")
-    text = SCENARIO.format(python=json.dumps(sys.executable), folder=tmp_path, names=json.dumps(names, ensure_ascii=False), runs=runs)
+    text = SCENARIO.format(
+        python=json.dumps(sys.executable), folder=tmp_path, names=json.dumps(names, ensure_ascii=False), runs=runs
+    )
     (tmp_path / "scenario.toml").write_text(text)
     tune = started(tmp_path, "tune", "scenario.toml", "--strategy", "roar", "--out", "run")
     try:

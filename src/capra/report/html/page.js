@@ -240,7 +240,9 @@
       chosen.sort = { column: j, way: sort?.column === j ? -sort.way : 1 };
       fillTable(self);
     };
-    const kind = block.columns.map((_, j) => (block.rows.some((row) => typeof row[j] === "number") ? "number" : ""));
+    const short = (j) => block.rows.every((row) => String(row[j]).length <= 14);
+    const kindOf = (j) => (block.rows.some((row) => typeof row[j] === "number") ? "number" : short(j) ? "short" : "");
+    const kind = block.columns.map((_, j) => kindOf(j));
     const order = (j) => (sort?.column === j ? (sort.way > 0 ? "ascending" : "descending") : undefined);
     const title = (name, j) => el("th", { class: kind[j], "aria-sort": order(j) }, button(name, {}, by(j)));
     const dim = new Set(block.dim ?? []);

@@ -12,6 +12,7 @@ from capra.report.html.mattered import mattered
 from capra.report.html.notices import notices
 from capra.report.html.over_time import over_time
 from capra.report.html.portfolio import portfolio
+from capra.report.html.promises import promises
 from capra.report.html.reproduce import reproduce
 from capra.report.html.scatter import scatter
 from capra.report.html.summary import summary
@@ -25,6 +26,7 @@ SECTIONS: list[Callable[[View], Section | None]] = [
     summary,
     portfolio,
     trajectory,
+    promises,
     scatter,
     matrix,
     over_time,
