@@ -182,6 +182,27 @@ def scale() -> Iterator[Row]:
         yield f"{workers:,} simulated workers busy", f"at least {goal} %", f"{share:.1f} %"
 
 
+def report() -> Iterator[Row]:
+    """Seconds for a report, imports included, and milliseconds between frames while it is scrolled (median, 95th percentile)."""
+    for size in results("report")["sizes"]:
+        made, scroll = size["report"], size["scroll"]
+        goal = "below 30 s" if size["runs"] == 100_000 else "–"
+        ours = f"{made['cpu_s']:.1f} s of CPU time; {made['wall_s']:.1f} s on a machine with a load of {size['load']:.0f}"
+        yield f"{size['runs']:,} runs: the report", goal, ours
+        if scroll is not None:
+            ours, empty = (
+                ", ".join(number(scroll[page][at]) for at in ("median", "p95")) for page in ("report_ms", "empty_ms")
+            )
+            yield f"{size['runs']:,} runs: scrolling", f"an empty page: {empty}", ours
+
+
+def importance() -> Iterator[Row]:
+    """CPU seconds with 50 parameters and 32 trees: the fit, the shares of single parameters, those of pairs."""
+    for name, case in results("importance")["cases"].items():
+        ours = ", ".join(f"{case[part]:.1f}" for part in ("fit_cpu_s", "shares_cpu_s", "pairs_cpu_s"))
+        yield name, f"scikit-learn's fit: {case['peer_fit_cpu_s']:.1f}", ours
+
+
 SECTIONS: dict[str, Callable[[], Iterator[Row]]] = {
     "table1": table1,
     "forest": forest,
@@ -195,6 +216,8 @@ SECTIONS: dict[str, Callable[[], Iterator[Row]]] = {
     "guarantees": guarantees,
     "aslib": aslib,
     "scale": scale,
+    "report": report,
+    "importance": importance,
 }
 
 

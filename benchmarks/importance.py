@@ -1,7 +1,6 @@
 """What importance costs: ``python -m benchmarks.importance`` (``--runs``, ``--again``).
 
-Runs of random configurations with 50 parameters (40 numbers, 10 choices), half of them stopped; each configuration once without
-instances, or on four of a hundred. CPU seconds of one process on one core: fitting the forest of 32 trees, the shares of single
+Runs of random configurations with 50 XX CPU seconds of one process on one core: fitting the forest of 32 trees, the shares of single
 parameters, then those of all pairs of the ten that matter most. Beside the fit the peer: scikit-learn's forest of as many trees on
 as many rows and columns. Finished cases are kept in results/importance.json and not measured again without ``--again``.
 """
@@ -18,6 +17,7 @@ import numpy as np
 from benchmarks.machine import RESULTS, machine, write_results
 from benchmarks.scale import timed
 from capra.analysis.importance import TREES, Importance
+from capra.formats.instances import Features
 from capra.runs import History, Outcome, Run, RunRequest, Status
 from capra.scenario import Scenario
 from capra.space import Categorical, Real, Space
@@ -28,10 +28,15 @@ REPEATS = 4
 """Instances that each configuration is run on, where there are any."""
 
 
-def scenario(instances: int) -> Scenario:
+def scenario(instances: int, features: int) -> Scenario:
     numbers = [Real(f"x{j:02d}", 0.0, 1.0, 0.5) for j in range(40)]
     choices = [Categorical(f"mode{j}", ("slow", "middle", "fast"), "slow") for j in range(10)]
-    given = {"instances": [f"i{k}" for k in range(instances)]} if instances else {}
+    names = [f"i{k}" for k in range(instances)]
+    given: dict[str, Any] = {"instances": names} if names else {}
+    if features:
+        rng = np.random.default_rng(2)
+        rows = {name: (float(k), *rng.normal(size=features - 1).tolist()) for k, name in enumerate(names)}
+        given["features"] = Features(tuple(f"f{j}" for j in range(features)), rows)
     space = Space([*numbers, *choices])
     return Scenario(target="some:function", space=space, cutoff=CUTOFF, unit="steps", budget={"runs": 1_000_000}, **given)
 
@@ -63,8 +68,8 @@ def peer(rows: int, columns: int) -> float:
     return timed(lambda: forest.fit(X, y))[0]["cpu_s"]
 
 
-def measured(runs: int, instances: int) -> dict[str, Any]:
-    given = scenario(instances)
+def measured(runs: int, instances: int, features: int) -> dict[str, Any]:
+    given = scenario(instances, features)
     history = history_of(given, runs)
     fit, importance = timed(lambda: Importance(given, history))
     shares, ranked = timed(importance.parameters)
@@ -73,12 +78,13 @@ def measured(runs: int, instances: int) -> dict[str, Any]:
     return {
         "runs": runs,
         "instances": instances,
+        "features": features,
         "rows": rows,
         "load": os.getloadavg()[0],
         "fit_cpu_s": fit["cpu_s"],
         "shares_cpu_s": shares["cpu_s"],
         "pairs_cpu_s": pairs["cpu_s"],
-        "peer_fit_cpu_s": peer(rows, len(given.space) + bool(instances)),
+        "peer_fit_cpu_s": peer(rows, len(given.space) + (features or bool(instances))),
         "first": {one.name: one.share for one in ranked[:3]},
     }
 
@@ -89,12 +95,12 @@ def main() -> None:
     parser.add_argument("--again", action="store_true")
     given = parser.parse_args()
     file = RESULTS / "importance.json"
-    cases = json.loads(file.read_text())["cases"] if file.exists() and not given.again else {}
+    cases = json.loads(file.read_text())["cases"] if file.exists() else {}
     for runs in given.runs:
-        for instances in (0, INSTANCES):
-            key = f"{runs:,} runs, {instances or 'no'} instances"
-            if key not in cases:
-                cases[key] = measured(runs, instances)
+        for instances, features in ((0, 0), (INSTANCES, 0), (INSTANCES, 10)):
+            key = f"{runs:,} runs, {instances or 'no'} instances" + (f" with {features} features" if features else "")
+            if key not in cases or given.again:
+                cases[key] = measured(runs, instances, features)
                 write_results("importance", {"machine": machine("capra", "numpy", "scikit-learn"), "cases": cases})
             found = cases[key]
             ratio = found["fit_cpu_s"] / found["peer_fit_cpu_s"]

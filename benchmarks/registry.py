@@ -114,7 +114,8 @@ EXPERIMENTS = {
     ),
     "features": Experiment("Features of formulas beside other readers", ("cnf_features",), ("cnf_features",), "features.md"),
     "homogeneity": Experiment("What advice from a long history costs", ("homogeneity",), ("homogeneity",), "selection.md"),
-    "report": Experiment("Reports of many runs", ("report",), ("report",), "report.md"),
+    "report": Experiment("Reports of many runs: made, and scrolled in a browser", ("report",), ("report",), "report.md"),
+    "importance": Experiment("What importance costs", ("importance --runs 1000",), ("importance",), "analysis.md"),
     "workers": Experiment(
         "Up to 100,000 workers: what grows with their number", ("workers --quick",), ("workers",), "scale.md"
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
 from pathlib import Path
@@ -231,3 +232,29 @@ def contrast(one: list[float], other: list[float]) -> float:
 
     high, low = sorted((luminance(one), luminance(other)), reverse=True)
     return (high + 0.05) / (low + 0.05)
+
+
+def test_it_prints_in_light_colours_and_comes_back(page: Browser) -> None:
+    """Nothing is wider than the sheet, two small plots stand side by side, and buttons are left out."""
+    before = page.run("return [innerWidth, document.querySelector('#plot-scatter svg').getBoundingClientRect().width]")
+    page.run(
+        """window.addEventListener("beforeprint", () => {
+            const box = (name) => document.querySelector(name).getBoundingClientRect();
+            const [one, two] = [box("#plot-scatter"), box("#plot-cactus")];
+            const widest = Math.max(...[...document.querySelectorAll(".plot svg")].map((n) => n.getBoundingClientRect().width));
+            window.printed = [document.documentElement.dataset.theme, widest, one.top === two.top && one.right < two.left];
+        }, {once: true})"""
+    )
+    pdf = page.driver.execute_cdp_cmd("Page.printToPDF", {"paperWidth": 8.27, "paperHeight": 11.69})["data"]
+    assert base64.b64decode(pdf).startswith(b"%PDF")
+    theme, widest, beside = page.run("return window.printed")
+    assert theme == "light"
+    assert 300 < widest <= 700
+    assert beside
+    page.until(
+        lambda: (
+            page.run("return [innerWidth, document.querySelector('#plot-scatter svg').getBoundingClientRect().width]")
+            == before
+        )
+    )
+    assert page.complaints() == []

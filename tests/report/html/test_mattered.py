@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import capra
 from capra.analysis.ablation import ablate
+from capra.analysis.importance import Share
 from capra.intake import import_folder
 from capra.report.html import write_report
-from capra.report.html.mattered import mattered
+from capra.report.html.mattered import _cautions, mattered
 from capra.report.html.view import View
 from tests.report.html.test_page import blocks, document
 
@@ -57,8 +59,7 @@ def run(tmp_path: Path) -> Path:
         for name in names
     ]  # fmt: skip
     (tmp_path / "runs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    import_folder(tmp_path / "runs.jsonl", "jsonl", scenario, tmp_path / "run")
-    return tmp_path / "run"
+    return imported(lines, scenario, tmp_path / "run")
 
 
 def test_the_parameter_that_matters_is_first(run: Path) -> None:
@@ -70,6 +71,34 @@ def test_the_parameter_that_matters_is_first(run: Path) -> None:
     assert "curve-alpha" in blocks(page)
     advice = next(section for section in document(page)["sections"] if section["key"] == "worst")["blocks"][0]["text"]
     assert advice.startswith("One configuration is enough")
+
+
+def cautions(run: Path, shares: list[Share]) -> list[str]:
+    view = View(run)
+    view.update()
+    found = list(_cautions(view, shares))
+    view.close()
+    return found
+
+
+def test_readers_are_warned_where_importance_says_little(run: Path, tmp_path: Path) -> None:
+    """Where trees disagree by more than the largest share, and where almost all runs were stopped."""
+    sure, unsure = Share(("alpha",), 0.9, 0.05), Share(("alpha",), 0.13, 0.28)
+    assert cautions(run, [sure]) == []
+    assert [text[:12] for text in cautions(run, [unsure])] == ["Too few runs"]
+    lines = [json.loads(line) for line in (tmp_path / "runs.jsonl").read_text().splitlines()]
+    for line in lines[12:]:
+        line |= {"cutoff": 2.0, "outcome": {"status": "CAPPED", "time": 2.0, "cutoff": 2.0}}
+    tight = imported(lines, capra.Scenario.load(tmp_path / "scenario.toml"), tmp_path / "tight")
+    (told,) = cautions(tight, [sure])
+    assert told.startswith("98 % of the runs were stopped early")
+
+
+def imported(lines: list[dict[str, Any]], scenario: capra.Scenario, out: Path) -> Path:
+    file = out.with_suffix(".jsonl")
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    import_folder(file, "jsonl", scenario, out)
+    return out
 
 
 def test_a_page_that_follows_a_tuning_does_without(run: Path) -> None:

@@ -22,6 +22,7 @@ from capra.report.html import write_report
 from capra.report.html.footprint import plane
 from capra.report.html.page import embedded, html_page
 from capra.report.html.sections import SECTIONS
+from capra.report.html.view import View
 from capra.runs import Outcome, RunRequest, Status
 from capra.strategies.certificate import Certificate
 from tests.report.html.runs import HOSTILE, Target, given, named, tuned
@@ -157,7 +158,7 @@ def test_a_tuning_that_is_under_way(tmp_path: Path) -> None:
         store.finish(lease.assignment, 1, Outcome(Status.TIMEOUT, 100.0, 100.0), 1.0)
         store.lease(RunRequest(scenario.default, HOSTILE[1], 1, 100.0), "incumbent")
         assert "summary" in keys(tmp_path)
-    assert "+ 1 under way" in (tmp_path / "report.html").read_text()
+    assert "; 1 under way" in (tmp_path / "report.html").read_text()
 
 
 def test_only_crashes(tmp_path: Path) -> None:
@@ -253,3 +254,17 @@ def test_a_plane_of_one_parameter() -> None:
     at, shares = plane(np.array([[0.1], [0.5], [0.9]]), np.array([0]))
     assert at[:, 1] == pytest.approx(0.0)
     assert shares == pytest.approx([1.0, 0.0])
+
+
+def test_an_unfinished_validation_is_told_of(tmp_path: Path) -> None:
+    """The test instances that the incumbent was not run on are counted."""
+    made = tuned(tmp_path, budget={"runs": 100}, test_instances=named([f"test {name}" for name in HOSTILE]))
+    view = View(tmp_path)
+    view.update()
+    incumbent, default = view.incumbent, view.default
+    view.close()
+    assert incumbent != default
+    some = [f"test {name}" for name in HOSTILE[:5]]
+    capra.validate(made, [made.default, incumbent], some, seeds=1, engine="simulated", out=tmp_path)
+    text = Path(write_report(tmp_path)["report"]).read_text()
+    assert f"nothing is known yet of {len(HOSTILE) - 5} test instances" in text

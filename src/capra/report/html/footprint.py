@@ -19,7 +19,8 @@ def footprint(view: View) -> Section | None:
     if model is None or len(model.configs) < 3:
         return None
     good = _ranks(model.cost)
-    return Section("space", "The space", [_map(view, model, good), parallel(view, model, good)])
+    lines = [parallel(view, model, good)] if len(view.space) > 1 else []  # one axis joins nothing
+    return Section("space", "The space", [_map(view, model, good), *lines])
 
 
 def _ranks(cost: Floats) -> Floats:

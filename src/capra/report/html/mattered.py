@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from capra.analysis.importance import Curve, Importance
+from collections.abc import Iterator, Sequence
+
+from capra.analysis.importance import Curve, Importance, Share
 from capra.errors import CapraError
 from capra.report.html.blocks import Block, Section, axis, prose, series, table, xy
 from capra.report.html.view import View
+from capra.runs import Status
 
 __all__ = ["mattered"]
 
 MOST_RUNS = 20_000
 """Taking more runs apart takes longer than all the rest of a report."""
 MOST_CURVES = 2
+MOST_CAPPED = 0.7
+"""Share of capped runs above which a reader is warned."""
 
 
 def mattered(view: View) -> Section | None:
@@ -36,7 +41,20 @@ def _importance(view: View) -> list[Block]:
     columns = ["parameter", "share in %", "± over trees"]
     numeric = [curve for curve in curves if all(isinstance(value, int | float) for value in curve.values)]
     drawn = [_curve(view, curve) for curve in numeric[:MOST_CURVES]]
-    return [table("importance", "Importance of parameters", aid, columns, rows, rows_shown=12), *drawn]
+    found_table = table("importance", "Importance of parameters", aid, columns, rows, rows_shown=12)
+    return [*(prose(text, tone="warning") for text in _cautions(view, shares)), found_table, *drawn]
+
+
+def _cautions(view: View, shares: Sequence[Share]) -> Iterator[str]:
+    """Why the shares may say little."""
+    if shares and shares[0].spread > shares[0].share:
+        yield "Too few runs to tell parameters apart: from tree to tree the shares differ by more than their size."
+    stopped = view.history.statuses[Status.CAPPED] / len(view.history)
+    if stopped > MOST_CAPPED:
+        yield (
+            f"{100 * stopped:.0f} % of the runs were stopped early: of most of the space it is only known to be slower "
+            "than the incumbent, and importance says little."
+        )
 
 
 def _curve(view: View, curve: Curve) -> Block:

@@ -47,6 +47,8 @@ def _warnings(view: View) -> Iterator[str]:
     elif view.incumbent is not None and view.incumbent != view.default:
         if view.validation is None:
             yield f"Not validated: training costs are too good to be true on average. Run capra validate {view.run}"
+        elif (left := _unvalidated(view)) > 0:
+            yield f"The validation is unfinished: nothing is known yet of {count(left, 'test instance')}."
         pairs = len(view.history.record(view.incumbent).costs)
         if pairs < FEW and len(view.history) >= FEW:
             yield f"The incumbent was run on {count(pairs, 'pair')} only: a longer tuning may well prefer another one."
@@ -55,6 +57,14 @@ def _warnings(view: View) -> Iterator[str]:
         yield f"{count(wrong, 'answer')} refuted: these configurations can never be incumbent, and the target has a bug."
     if view.default is None and len(view.history):
         yield "The default configuration was never run: there is nothing to compare with."
+
+
+def _unvalidated(view: View) -> int:
+    """Test instances that the incumbent was not run on."""
+    seen = (
+        {name for name, _ in view.validation.record(view.incumbent).costs} if view.validation and view.incumbent else set()
+    )
+    return sum(instance["name"] not in seen for instance in view.scenario.get("test_instances") or [])
 
 
 def _remarks(view: View) -> Iterator[str]:

@@ -390,8 +390,13 @@
     const names = ["system", "light", "dark"].map((name) => el("option", {}, name));
     const pick = el("select", { "aria-label": "Colours", class: "theme", on: { change: now } }, ...names);
     dark.addEventListener("change", now);
-    window.addEventListener("beforeprint", () => theme("light"));
-    window.addEventListener("afterprint", now);
+    const printing = (on) => {
+      document.documentElement.classList.toggle("printing", on); // drawn as wide as a sheet of paper
+      if (on) theme("light");
+      else now();
+    };
+    window.addEventListener("beforeprint", () => printing(true));
+    window.addEventListener("afterprint", () => printing(false));
     const header = el("header", {}, page.title, page.state, page.runs, el("span", { class: "tools" }, page.live, pick));
     document.body.append(header, el("div", { class: "layout" }, page.nav, page.main));
     now();

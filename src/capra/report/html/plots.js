@@ -71,7 +71,7 @@ const Plots = (() => {
       if ((power - first) % skip === 0) ticks.push(...steps.map((step) => +(step * 10 ** power).toPrecision(6)));
     }
     const fit = ticks.filter((tick) => tick >= low * 0.999 && tick <= high * 1.001);
-    return fit.length ? fit : [low, high];
+    return fit.length > 2 ? fit : linearTicks(low, high, Math.min(most, 5)).filter((tick) => tick > 0);
   }
 
   function rangeOf(axis, values, log) {
@@ -149,7 +149,7 @@ const Plots = (() => {
     let yValues = [...all("y", "low", "high"), ...guided("y")];
     if (block.square) xValues = yValues = [...xValues, ...yValues];
     const width = self.plot.clientWidth;
-    const height = block.low ? 170 : block.half ? Math.min(460, width) : Math.min(380, Math.max(280, width * 0.45));
+    const height = block.low ? 170 : block.half ? Math.min(460, width) : Math.min(380, Math.max(width < 600 ? 280 : 240, width * 0.38));
     const plot = frame(self, height, xValues, yValues);
     guides.forEach((guide) => drawGuide({ ...plot, square: block.square }, guide));
     self.hits = [];

@@ -101,9 +101,9 @@ def _cost_tile(view: View) -> Block | None:
 def _runs_tile(view: View) -> Block:
     capped = view.history.statuses[Status.CAPPED]
     saved = f"; {capped:,} capped, at most {amount(view.history.saved, view.unit)} saved" if capped else ""
-    below = f"{count(len(view.columns.configs.things), 'configuration')}{saved}"
-    under_way = f" + {view.under_way} under way" if view.under_way else ""
-    return {"name": "Runs", "value": f"{len(view.history):,}{under_way}", "below": below}
+    under_way = f"; {view.under_way} under way" if view.under_way else ""
+    below = f"{count(len(view.columns.configs.things), 'configuration')}{saved}{under_way}"
+    return {"name": "Runs", "value": f"{len(view.history):,}", "below": below}
 
 
 def _budget_tiles(view: View) -> list[Block]:

@@ -29,9 +29,11 @@ def worst(view: View) -> Section | None:
         ratio = before / cost if before is not None and cost > 0 else None
         rows.append([str(instance), _short(cost), _short(before), _short(ratio), _short(least), who[:6]])
     unit = str(view.objective) if not view.of_time else f"{view.objective}, {unit_in_words(view.unit)}"
-    columns = ["instance", "incumbent", "default", "speed-up", "best known", "by"]
+    columns = ["instance", "incumbent", "default", "speed-up" if view.of_speed else "ratio", "best known", "by"]
     aid = f"Mean cost ({unit}) by training instance; where somebody else was much better, a portfolio may help."
-    found = table("worst", "Where the incumbent is still slow", aid, columns, rows, rows_shown=15)
+    found = table(
+        "worst", f"Where the incumbent is still {'slow' if view.of_speed else 'bad'}", aid, columns, rows, rows_shown=15
+    )
     return Section("worst", "Worst instances", [*_advice(view), found])
 
 
