@@ -68,7 +68,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_finished_tuning_has_every_section(report: Path) -> None:
     assert [section["key"] for section in document(report)["sections"]] == ALL
-    assert len(ALL) == len(SECTIONS) - 1, "what mattered is for scenarios without Python objects: test_mattered.py"
+    others = {"mattered", "portfolio", "promises"}  # each has tests of its own
+    assert len(ALL) == len(SECTIONS) - len(others)
     assert report.stat().st_size < LARGEST
     for key, block in blocks(report).items():
         assert block["aid"], key
