@@ -73,8 +73,6 @@ def times(view: View, team: Team, found: Measured | None) -> Block | None:
     for k in range(len(team.members)):
         drawn += _times_of(team, found, order, k)
     aid = "A column is an instance: points are members, open triangles were stopped there; the line is the best of all."
-    if chosen_members(team, found) is not None and found.where == "training":
-        aid += " The selector has learnt from these."
     guides = [{"axis": "y", "at": view.cutoff, "label": "cutoff"}]
     x = axis(f"{found.where} instances, easy to hard", tight=len(order) > 1)
     y = axis(f"time ({unit_in_words(view.unit)})", log=True, switch=True)
@@ -125,6 +123,7 @@ def selector_map(view: View, team: Team, found: Measured | None) -> Block | None
     title = "Who is fastest where" if chosen is None else "Who is chosen where"
     aid = f"Near points are {found.where} instances with similar features, coloured by the "
     aid += "fastest member." if chosen is None else f"chosen member; open triangles: another is {MUCH:g} times as fast."
+    aid += " The selector has learnt from these." if chosen is not None and found.where == "training" else ""
     x, y = (axis(f"principal axis {k} ({100 * share:.0f} % of the variance)") for k, share in enumerate(shares, 1))
     return xy("selector", title, aid, x, y, drawn, note=_note(found, rows.tolist()), half=True)
 
