@@ -19,6 +19,6 @@ def test_the_example_writes_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyP
     exec(compile(code, PAGE, "exec"), names)  # noqa: S102 (our own page)
     text = Path("runs/example/report.html").read_text()
     said = re.findall(r"^\| ([A-Z][^|]*?) \|", (ROOT / PAGE).read_text(), re.MULTILINE)
-    assert len(said) == len(names["written"]["sections"])
-    for title in said:
-        assert f'"title":"{title}"' in text
+    absent = {title for title in said if f'"title":"{title}"' not in text}
+    assert absent == {"Portfolio", "What is promised", "What mattered"}  # not for a tuning of a Python function by racing
+    assert len(said) - len(absent) == len(names["written"]["sections"])
