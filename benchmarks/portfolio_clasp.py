@@ -1,7 +1,6 @@
 """A real portfolio: clasp on a mix of quasigroups, random 3-SAT and graph colouring, built by hydra in a small budget.
 
-``python -m benchmarks.portfolio_clasp FOLDER`` generates the instances, builds (or resumes), evaluates the members on the test
-instances, and runs ``capra portfolio run`` on each of them, with the time of features counted. ``--features cnf`` takes the
+``python -m benchmarks.portfolio_clasp`` generates the instances, builds (or resumes), evaluates the members on the test instances, and runs ``capra portfolio run`` on each of them, with the time of features counted. ``--features cnf`` takes the
 package's own extractor in place of the example's small command.
 """
 
@@ -45,7 +44,7 @@ def as_run(file: Path, instance: str) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("runs/portfolio-clasp"))
     parser.add_argument("--budget", default="300s")
     parser.add_argument("--builder", default="hydra")
     parser.add_argument("--features", default=None)

@@ -69,8 +69,8 @@ EXPERIMENTS = {
     ),
     "peers": Experiment(
         "Capra beside irace, SMAC3 2.4.1 and SMAC3 1.4.0 at equal budgets",
-        ("peers run spear-3h --seeds 2 --minutes 15", "peers table"),
-        ("peers run spear-3h --seeds 20", "peers run clasp --seeds 5", "peers judge", "peers table"),
+        ("peers run spear-3h --seeds 2 --tools irace capra-smac capra-roar --minutes 15", "peers table"),
+        ("peers install", "peers run spear-3h --seeds 20", "peers run clasp --seeds 5", "peers judge", "peers table"),
         "studies/peers.md",
     ),
     "saps": Experiment(

@@ -2,23 +2,82 @@
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 from benchmarks import figures
+from benchmarks.peers.install import install
 from benchmarks.registry import EXPERIMENTS
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
+class Parsed(Exception):
+    """The words were understood: go no further."""
+
+
+def parse(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start ``python -m benchmarks.COMMAND`` and stop where its words have been parsed. SystemExit if they are wrong."""
+    name, *words = command.split()
+    spec = find_spec(f"benchmarks.{name}")
+    assert spec, command
+    module = import_module(f"benchmarks.{name}.__main__" if spec.submodule_search_locations else f"benchmarks.{name}")
+    if "argparse" not in vars(module):
+        assert words == [], f"{name} takes no arguments"
+        return
+    original = argparse.ArgumentParser.parse_args
+
+    def parse_args(*given: Any, **options: Any) -> NoReturn:
+        raise Parsed(original(*given, **options))
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse_args)
+    monkeypatch.setattr(sys, "argv", [name, *words])
+    with pytest.raises(Parsed):
+        module.main()
+    monkeypatch.undo()
+
+
+def test_wrong_words_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SystemExit):
+        parse("peers run", monkeypatch)
+    with pytest.raises(AssertionError):
+        parse("gp --seeds 3", monkeypatch)
+
+
+def test_the_environments_of_the_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[list[str]] = []
+
+    def run(words: list[str], **_: Any) -> None:
+        made.append(words)
+        if words[1:3] == ["-m", "venv"]:
+            Path(words[3]).mkdir(parents=True)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    install(tmp_path)
+    assert [words[-1] for words in made] == [
+        str(tmp_path / "smac2"),
+        "smac==2.4.1",
+        str(tmp_path / "smac1"),
+        "numpy<2",
+        "scikit-learn<1.6",
+    ]
+    (tmp_path / "smac1" / "finished").unlink()
+    made.clear()
+    install(tmp_path)
+    assert {word.split("/")[-3] for words in made for word in words[:1] if "smac" in word} == {"smac1"}
+
+
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_experiment_can_be_run_and_is_explained(name: str) -> None:
+def test_every_experiment_can_be_run_and_is_explained(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     experiment = EXPERIMENTS[name]
     for command in (*experiment.quick, *experiment.full):
-        assert find_spec(f"benchmarks.{command.split()[0]}"), command
+        parse(command, monkeypatch)
     assert (ROOT / "docs" / experiment.page).is_file()
 
 

@@ -1,8 +1,9 @@
 """Capra beside SMAC3 1.4.0, SMAC3 2.4.1 and irace 3.5, at equal budgets.
 
+``python -m benchmarks.peers install`` gives the peers environments of their own;
 ``python -m benchmarks.peers run clasp --seeds 5`` makes the tunings that are not in the results yet, tools interleaved;
 ``python -m benchmarks.peers judge`` measures the incumbents of the real runs on the test instances, all in one batch;
-``python -m benchmarks.peers table`` prints the tables and draws the curves. docs/studies/peers.md says how to install the peers.
+``python -m benchmarks.peers table`` prints the tables and draws the curves.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import argparse
 import time
 
 from benchmarks.peers import table
+from benchmarks.peers.install import install
 from benchmarks.peers.judge import judge
 from benchmarks.peers.rows import forget, rows, write_row
 from benchmarks.peers.tools import TOOLS, tuning
@@ -34,6 +36,7 @@ def run(given: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(required=True)
+    commands.add_parser("install").set_defaults(call=lambda _: install())
     making = commands.add_parser("run")
     making.add_argument("problem", help="clasp, spear-1h, spear-3h …")
     making.add_argument("--tools", nargs="+", default=list(TOOLS), choices=list(TOOLS))
