@@ -11,7 +11,7 @@ from generate import formula
 
 HERE = Path(__file__).parent
 TRAINING = {
-    "one.toml": ('"train/random-200-9.cnf"', "deterministic = true  # one seed only"),
+    "one.toml": ('["train/random-200-9.cnf"]', "deterministic = true  # one seed only"),
     "many.toml": ('"train"', "# as many seeds as it likes"),
 }
 """One satisfiable formula, whose model can be met by luck; and forty, of both kinds."""
