@@ -77,7 +77,7 @@ def race() -> None:
     axis.invert_yaxis()
     for color, label in ((DONE, "finished"), (CUT, "stopped: it has lost"), (NEVER, "never run")):
         axis.barh(0, 0, color=color, label=label)
-    axis.legend(frameon=False, fontsize=8, loc="lower right")
+    axis.legend(frameon=False, fontsize=8, loc="upper right")
     save(figure, "race.png")
 
 

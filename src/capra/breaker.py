@@ -89,7 +89,7 @@ class Breaker:
 
 
 def _look(outcome: Outcome) -> _Look | None:
-    """What crashes are compared by; None for a run that did not crash."""
+    """What crashes are compared by, whatever the targets said last; None for a run that did not crash."""
     if outcome.status is not Status.CRASHED:
         return None
-    return outcome.exit_code, outcome.signal, _DIGITS.sub("#", outcome.reason or "")
+    return outcome.exit_code, outcome.signal, _DIGITS.sub("#", (outcome.reason or "").partition("; it said ")[0])

@@ -452,9 +452,9 @@ SOLVER_RULES = {
         ({"json": True}, '{"status": "TIMEOUT"}', 1, Reply(Claim.TIMEOUT, reason="the target says TIMEOUT")),
         (
             {"json": True},
-            '{"status": "SUCCESS"}',
+            'loaded\n{"status": "SUCCESS"}\n \n',
             1,
-            Reply(Claim.CRASHED, reason="exit code 1 is not among [0, 10, 20]"),
+            Reply(Claim.CRASHED, reason='exit code 1 is not among [0, 10, 20]; it said \'{"status": "SUCCESS"}\''),
         ),
         (
             {"json": True},

@@ -383,15 +383,16 @@ class _Native:
         return _checked(argv)
 
     def read(self, stdout: str, stderr: str, exit_code: int | None) -> Reply:
-        return _guarded(lambda: self._end(self._said(stdout, stderr, exit_code), exit_code))
+        return _guarded(lambda: self._end(self._said(stdout, stderr, exit_code), exit_code, _last_words(stdout, stderr)))
 
-    def _end(self, said: Reply, exit_code: int | None) -> Reply:
+    def _end(self, said: Reply, exit_code: int | None, last_words: str) -> Reply:
         """An exit code that means no regular end overrules a claim of success."""
         if said.claim not in (Claim.SUCCESS, Claim.NONE) or exit_code in self.rules.codes:
             return said
         if exit_code is None:
             return replace(said, claim=Claim.NONE, reason="ended by a signal")
-        return replace(said, claim=Claim.CRASHED, reason=f"exit code {exit_code} is not among {list(self.rules.codes)}")
+        reason = f"exit code {exit_code} is not among {list(self.rules.codes)}{last_words}"
+        return replace(said, claim=Claim.CRASHED, reason=reason)
 
     def _said(self, stdout: str, stderr: str, exit_code: int | None) -> Reply:
         if self.rules.json:
@@ -406,6 +407,12 @@ class _Native:
         if self.rules.solved and not any(self.rules.solved.search(line) for lines in streams for line in lines):
             return replace(said, claim=Claim.NONE, reason=f"no line matches solved = {self.rules.solved.pattern!r}")
         return said
+
+
+def _last_words(stdout: str, stderr: str) -> str:
+    """The end of a reason: what a target that failed said last, usually why."""
+    said = next((line for text in (stderr, stdout) for line in reversed(_lines(text)) if line.strip()), None)
+    return f"; it said {shown(said.strip())}" if said else ""
 
 
 def _placeholder(word: str, call: Call) -> str:
