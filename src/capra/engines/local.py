@@ -337,8 +337,9 @@ class LocalEngine:
         del self._slots[slot.ticket]
         if not self._gave_up_on(slot):
             self._pins.append(slot.cores)
-        outcome = dataclasses.replace(outcome, continued=min(slot.continued, outcome.time))
-        self._ready.append((slot.ticket, dataclasses.replace(outcome, host=self._host, load=_load())))
+        continued = min(slot.continued, outcome.time)
+        outcome = dataclasses.replace(outcome, continued=continued, host=self._host, load=_load())
+        self._ready.append((slot.ticket, outcome))
 
     def _close_slot(self, slot: _Slot) -> None:
         slot.supervised.close()
