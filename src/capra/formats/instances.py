@@ -111,7 +111,7 @@ def read_instance_file(path: str | Path) -> tuple[Instance, ...]:
             continue
         name, _, specific = content.partition(" ") if " " in content else content.partition("\t")
         if name in found:
-            hint = "a file is taken for a list of instances; if it is an instance itself, write instances = [\"its name\"]"
+            hint = 'a file is taken for a list of instances; if it is an instance itself, write instances = ["its name"]'
             raise FormatError(f"the instance {name} stands twice", path=path, line=number, hint=hint)
         found[name] = Instance(name, " ".join(specific.split()))
     return tuple(found.values())
