@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -63,6 +63,7 @@ class Steps(ABC):
     """A ``Strategy`` that runs a program's steps, one after another."""
 
     certificate: None = None
+    lines: Sequence[str] = ()
 
     def __init__(self, context: Context) -> None:
         scenario = context.scenario
