@@ -250,6 +250,8 @@ def test_built_resumed_and_evaluated_from_the_command_line(folder: Path) -> None
     assert {member["mode"] for member in told["members"]} == {"a", "b"}
     again = json.loads(CliRunner().invoke(app, ["resume", out, "--json"]).stdout)
     assert again["members"] == told["members"]
+    shown = CliRunner().invoke(app, [*call[:-1], str(folder / "shown"), "--repeat", "0"])  # with its progress
+    assert shown.exit_code == 0, shown.output
     found = json.loads(CliRunner().invoke(app, ["portfolio", "evaluate", out, "--json"]).stdout)
     assert found["instances"] == 6
     assert found["virtual_best"]["par10"] <= found["portfolio"]["par10"]
