@@ -97,7 +97,7 @@ def test_the_good_configuration_of_other_instances_is_found_at_once(tmp_path: Pa
     warm = tune(given, strategy=strategy, warm_start=old)
     assert dict(challengers(warm)[0]) == {"row": "123"}
     assert warm.incumbent == {"row": "123"}
-    assert warm.cost < 0.1 * cold.cost
+    assert warm.cost < 0.2 * cold.cost
 
 
 def test_the_last_incumbents_come_first_and_those_of_several_tunings_by_turns(before: Path, tmp_path: Path) -> None:

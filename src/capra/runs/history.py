@@ -35,7 +35,7 @@ class Record:
         self.total = 0.0
         """Sum of ``costs``."""
         self.time = 0.0
-        """Target time of its runs, whatever they were for."""
+        """Target time of its runs, but for those that only repeated one."""
         self.wrong = False
         """Some answer was refuted."""
 
@@ -97,13 +97,14 @@ class History:
         record = self._records.get(request.config)
         if record is None:
             record = self._records[request.config] = Record()
-        record.time += time
         pair = (request.instance, request.seed)
+        if pair not in record.costs:  # a second complete run of a cell tells nothing about its first, and decides nothing
+            record.time += time
         if status is _CAPPED:
             self.saved += self.kappa_max - time
             if pair not in record.costs and time > record.bounds.get(pair, -1.0):
                 record.bounds[pair] = time
-        elif pair not in record.costs:  # a second complete run of a cell tells nothing about its first
+        elif pair not in record.costs:
             record.costs[pair] = cost = self.objective.cost(outcome, self.kappa_max)
             record.total += cost
             record.bounds.pop(pair, None)

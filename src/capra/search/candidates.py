@@ -41,14 +41,16 @@ def best_candidates(
     """Up to ``count`` different configurations with the best scores, best first, none of them in ``seen``.
 
     ``known`` (m, d) holds what the model has learnt from, the most promising first: local searches start there and from the
-    best of ``random`` random ones (Hutter, Hoos & Leyton-Brown 2011, §4.3) and half as many mutants. ``seen`` are those of
-    them that are not wanted again: all, unless an earlier tuning made some of the runs.
+    best of ``random`` random ones (Hutter, Hoos & Leyton-Brown 2011, §4.3). ``seen`` are those of them that are not wanted
+    again: all, unless an earlier tuning made some of the runs.
 
-    Why mutants: a fit has to feed a hundred races, and local searches end in a handful of places. Behind these, among
-    random configurations of many parameters, a model finds hardly any that are better than chance would have it.
+    If more are wanted than local searches find, half as many mutants are looked at as well: a fit may have to feed a hundred
+    races, and among random configurations of many parameters a model finds hardly any that are better than chance would
+    have it.
     """
     seen = known if seen is None else seen
-    fresh = np.vstack([space.sample(random, rng), mutants(space, known[:PARENTS], random // 2, rng), unseen(known, seen)])
+    near = mutants(space, known[:PARENTS], random // 2 if count > STARTS else 0, rng)
+    fresh = np.vstack([space.sample(random, rng), near, unseen(known, seen)])
     scores = score(fresh)
     first = _best(scores, max(STARTS // 2, STARTS - len(known)))
     starts = np.vstack([known[: STARTS // 2], fresh[first]])

@@ -29,8 +29,9 @@ Busy = Mapping[Configuration, Iterable[Pair]]
 """The configurations in the race, and the pairs that each is running."""
 EVIDENCE = 0.05
 """All runs of an incumbent may take this share of the challengers' time."""
-HOPELESS = 0.5
-"""The same for one that has never finished: on such pairs nobody can be told from anybody, others are needed."""
+BALANCED = 0.5
+"""The same where time is not what counts, and for an incumbent that has never finished: on such pairs nobody can be told from
+anybody, others are needed."""
 _NUMBER = re.compile(r"challenger (\d+)")
 
 
@@ -108,10 +109,17 @@ class Race:
         known, most = len(record.costs), min(self.max_runs, self.started + 2)
         if idle:  # a power of two, so that it is the same when some of these runs have been told
             return min(most, 1 << known.bit_length())
-        hopeless = record.mean >= self.history.objective.worst(self.kappa_max)  # infinite if it has no pair
-        share = HOPELESS if hopeless else EVIDENCE
-        affordable = share * self._challenger_time * max(1, known) / record.time if record.time else math.inf
+        affordable = (
+            self._evidence_share() * self._challenger_time * max(1, known) / record.time if record.time else math.inf
+        )
         return max(1, known, math.ceil(min(most, affordable)))
+
+    def _evidence_share(self) -> float:
+        """Which share of the challengers' time the incumbent's runs may take."""
+        objective, mean = self.history.objective, self.history.record(self._reference).mean
+        if objective.kind != "runtime":  # long runs are no sign of a bad incumbent then, and challengers are not stopped
+            return BALANCED
+        return BALANCED if mean >= objective.worst(self.kappa_max) else EVIDENCE  # infinite if it has no pair
 
     def batch(self, finished: int) -> int:
         """How many pairs a challenger runs between comparisons: 1, 2, 4, …"""
