@@ -30,8 +30,8 @@ Busy = Mapping[Configuration, Iterable[Pair]]
 EVIDENCE = 0.05
 """All runs of an incumbent may take this share of the challengers' time."""
 BALANCED = 0.5
-"""The same where time is not what counts, and for an incumbent that has never finished: on such pairs nobody can be told from
-anybody, others are needed."""
+"""The same where time is not what counts, and for an incumbent that has never finished: on such pairs nobody can be told
+from anybody, others are needed."""
 _NUMBER = re.compile(r"challenger (\d+)")
 
 
