@@ -93,7 +93,7 @@ def capping() -> Iterator[Row]:
 
 
 def demo() -> Iterator[Row]:
-    """Speed-up of clasp over its default on fresh instances, two minutes, two workers."""
+    """Speed-up of clasp over its default on fresh instances, two minutes, two workers. Older than the last change of racing."""
     found = results("demo")
     ours = " ".join(f"{row['speed_up']:.1f}" for row in found["rows"])
     yield "ten seeds", "at least 10 (median); random search 9, irace 14", f"{ours}; median {found['quartiles'][1]:.1f}"

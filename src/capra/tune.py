@@ -23,12 +23,12 @@ from capra.folder import (
 )
 from capra.formats.quantities import size
 from capra.keeper import Keeper
-from capra.loop import Result, Tuning, words_of
+from capra.loop import Result, Tuning
 from capra.repeats import Repeats
 from capra.scenario import Budget, Scenario
 from capra.strategies import GUARANTEED, Context, make_strategy
 
-__all__ = ["Result", "Tuning", "resume", "tune", "words_of"]
+__all__ = ["Result", "Tuning", "resume", "tune"]
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -16,9 +16,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from capra.loop import Tuning, words_of
 from capra.report.words import amount, clock, standing, unit_in_words
 from capra.runs import Status
-from capra.tune import Tuning, words_of
 
 __all__ = ["LiveConsole"]
 

@@ -81,7 +81,7 @@ class Capping(Protocol):
     def rejects(self, duel: Duel, order: int, is_lost: Callable[[], bool]) -> bool:
         """Is the challenger given up whose run number ``order`` was capped? ``is_lost``: has it passed ``most``?
 
-        Otherwise the pair is put off until it has passed all others.
+        Otherwise it goes on with other pairs.
         """
 
 
