@@ -23,7 +23,7 @@ class Domain:
     def __init__(self, space: Space, pool: Sequence[Configuration] = ()) -> None:
         self.space = space
         self.pool = tuple(pool)
-        self._rows = space.encode(self.pool) if pool else np.empty((0, len(space)))
+        self._rows = _comparable(space.encode(self.pool)) if pool else np.empty((0, len(space)))
         self._near: dict[Configuration, list[Configuration]] = {}
         """The nearest members of those that were asked for: a local search comes back to where it was again and again."""
 
@@ -56,8 +56,9 @@ class Domain:
     def distances(self, row: Floats) -> Floats:
         """Of all members from a row (d,): mean over the parameters of the difference, 1 for another category or activity
         (Gower 1971)."""
-        gap = np.abs(self._rows - row)
-        categorical = self.space.types > 0
-        gap[:, categorical] = gap[:, categorical] > 0.0
-        active, there = ~np.isnan(self._rows), ~np.isnan(row)
-        return np.asarray(np.where(active & there, gap, active != there).mean(axis=1))
+        return np.asarray(np.minimum(np.abs(self._rows - _comparable(row)), 1.0).mean(axis=1))
+
+
+def _comparable(rows: Floats) -> Floats:
+    """Inactive is at least 1 from every code, as one category is from another; numbers lie in the unit interval."""
+    return np.where(np.isnan(rows), -1.0, rows)

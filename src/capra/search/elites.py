@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from capra.space import Space
 
-__all__ = ["Model", "child_of", "chosen_elite", "similar", "truncated_normal", "variables"]
+__all__ = ["Model", "children_of", "chosen_elites", "similar", "truncated_normal", "variables"]
 
 Floats = NDArray[np.float64]
 WIDEST = 0.5
@@ -89,21 +89,22 @@ def truncated_normal(centre: Floats, deviation: float, u: Floats) -> Floats:
     return np.asarray(np.clip(centre + deviation * ndtri(low + u * (high - low)), 0.0, 1.0))
 
 
-def chosen_elite(count: int, rng: np.random.Generator) -> int:
-    """Elite z of the best ``count`` (from 0) with probability 2·(count − z)/(count·(count + 1))."""
+def chosen_elites(count: int, draws: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """How many of the ``draws`` fall on each of the best ``count``: on elite z (from 0) with probability
+    2·(count − z)/(count·(count + 1))."""
     weights = np.arange(count, 0, -1) / (count * (count + 1) / 2.0)
-    return int(rng.choice(count, p=weights))
+    return np.asarray(rng.multinomial(draws, weights), dtype=np.intp)
 
 
-def child_of(space: Space, row: Floats, model: Model, rng: np.random.Generator) -> Floats:
-    """A configuration near an elite's row (d,); what is inactive there is drawn uniformly. Clauses are not looked at."""
-    points = rng.random(len(row))
+def children_of(space: Space, row: Floats, model: Model, count: int, rng: np.random.Generator) -> Floats:
+    """Rows (count, d) near an elite's row (d,); what is inactive there is drawn uniformly. Clauses are not looked at."""
+    points = rng.random((count, len(row)))
     near = ~np.isnan(row) & (space.types == 0)
-    points[near] = truncated_normal(row[near], model.deviation, points[near])
-    child = np.empty(len(row))
+    points[:, near] = truncated_normal(row[near], model.deviation, points[:, near])
+    children = np.empty_like(points)
     for j, parameter in enumerate(space.parameters.values()):
         if j in model.chances:
-            child[j] = np.searchsorted(np.cumsum(model.chances[j])[:-1], points[j], side="right")
+            children[:, j] = np.searchsorted(np.cumsum(model.chances[j])[:-1], points[:, j], side="right")
         else:
-            child[j] = parameter.spread(points[j : j + 1])[0]
-    return np.asarray(space.repaired(child[None, :])[0])
+            children[:, j] = parameter.spread(points[:, j])
+    return space.repaired(children)

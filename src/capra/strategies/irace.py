@@ -16,7 +16,7 @@ from capra.errors import InputError, did_you_mean
 from capra.runs import Configuration, Run
 from capra.runs.history import Pair
 from capra.search.domain import Domain
-from capra.search.elites import Model, child_of, chosen_elite, similar, variables
+from capra.search.elites import Model, children_of, chosen_elites, similar, variables
 from capra.strategies.base import Context, checked
 from capra.strategies.elimination import TESTS
 from capra.strategies.elitist import Candidate, Race, ranked
@@ -34,7 +34,7 @@ MOST = 1024
 BARREN = 50
 """So many races in a row that needed no run mean that nothing is left to try."""
 ATTEMPTS = 20
-"""Draws until a child is new and legal."""
+"""Rounds of drawing until there are as many new and legal candidates as wanted."""
 FRESH = 200
 """New pairs that a race may take where there is no end of them."""
 
@@ -179,26 +179,26 @@ class Irace(Programs):
         uniform = Model.uniform(space)
         found = [Candidate(config, uniform, protected=self.plan.first_test) for config in begun[:count]]
         known = {one.config for one in [*self.elites, *found]}
-        while len(found) < count and (candidate := self._new(known if attempt or not self.elites else set(), rng)):
-            known.add(candidate.config)
-            found.append(candidate)
+        twins = self.elites and not attempt  # they call for a soft restart
+        for _ in range(ATTEMPTS):
+            for one in self._batch(count - len(found), rng):
+                if (twins or one.config not in known) and not self.history.record(one.config).wrong:
+                    known.add(one.config)
+                    found.append(one)
+            if len(found) == count:
+                break
         return found
 
-    def _new(self, known: set[Configuration], rng: np.random.Generator) -> Candidate | None:
-        """A candidate that is not ``known``; None if there is hardly another."""
-        for _ in range(ATTEMPTS):
-            candidate = self._child(rng) if self.elites else None
-            candidate = candidate or Candidate(self.domain.sample(1, rng)[0], Model.uniform(self.context.scenario.space))
-            if candidate.config not in known and not self.history.record(candidate.config).wrong:
-                return candidate
-        return None
-
-    def _child(self, rng: np.random.Generator) -> Candidate | None:
-        """Of an elite, the better ones more often; None if it is forbidden."""
-        space, elite = self.context.scenario.space, self.elites[chosen_elite(len(self.elites), rng)]
-        row = child_of(space, space.encode([elite.config])[0], elite.model, rng)
-        legal = self.domain.legal(row[None, :])
-        return Candidate(legal[0], elite.model, elite) if legal else None
+    def _batch(self, count: int, rng: np.random.Generator) -> list[Candidate]:
+        """At most so many: children of the elites, of the better ones more, that are not forbidden."""
+        space = self.context.scenario.space
+        if not self.elites:
+            return [Candidate(config, Model.uniform(space)) for config in self.domain.sample(count, rng)]
+        found = []
+        for elite, share in zip(self.elites, chosen_elites(len(self.elites), count, rng).tolist(), strict=True):
+            rows = children_of(space, space.encode([elite.config])[0], elite.model, share, rng)
+            found += [Candidate(config, elite.model, elite) for config in self.domain.legal(rows)]
+        return [found[i] for i in rng.permutation(len(found)).tolist()]
 
     # --- races ---
 
