@@ -4,11 +4,33 @@ from __future__ import annotations
 
 import math
 import time
+from fractions import Fraction
 
 from capra.runs import History, Status
 from capra.scenario import Budget
 
-__all__ = ["Meter"]
+__all__ = ["Leased", "Meter"]
+
+
+class Leased:
+    """Cutoffs of the runs under way: how many, and their sum, which is exact: what came and went leaves nothing behind."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._endless = 0
+        self._sum = Fraction()
+
+    def add(self, cutoff: float, number: int = 1) -> None:
+        """A run begins; with ``number`` -1 it is over."""
+        self.number += number
+        if math.isinf(cutoff):
+            self._endless += number
+        else:
+            self._sum += number * Fraction(cutoff)
+
+    @property
+    def total(self) -> float:
+        return math.inf if self._endless else float(self._sum)
 
 
 class Meter:
@@ -43,11 +65,11 @@ class Meter:
         """Wall seconds so far, earlier sessions included; ``clock`` is the engine's."""
         return self.wall_before + clock
 
-    def room(self, history: History, leased: list[float], clock: float) -> float:
+    def room(self, history: History, leased: Leased, clock: float) -> float:
         """How many more runs may start now: 0 when the budget is used up or bound by what is under way."""
-        if self.spent(history) + sum(leased) >= self.budget.cpu or self.wall(clock) >= self.budget.wall:
+        if self.spent(history) + leased.total >= self.budget.cpu or self.wall(clock) >= self.budget.wall:
             return 0
-        return max(0, self.budget.runs - made(history) - len(leased))
+        return max(0, self.budget.runs - made(history) - leased.number)
 
     def wall_left(self, clock: float) -> float:
         """Wall seconds until the runs under way must be stopped."""

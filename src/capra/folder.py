@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import platform
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +18,7 @@ from capra.runs import Configuration
 from capra.scenario import Budget, Scenario
 
 if TYPE_CHECKING:
+    from capra.engines import Engine
     from capra.runs.store import Durability, Store
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "milestones",
     "open_store",
     "raised",
+    "store_and_engine",
     "stored_scenario",
 ]
 
@@ -169,6 +172,22 @@ def open_store(
         store.close()
         raise
     return store
+
+
+@contextmanager
+def store_and_engine(
+    store: Callable[[], Store], engine: Callable[[], Engine], *, begun: bool
+) -> Iterator[tuple[Store, Engine]]:
+    """Both, opened and closed again.
+
+    A store that is there comes first: one that is damaged, or somebody else's, is refused before anybody waits for a
+    cluster. A new one comes last: an engine that cannot start leaves no folder behind.
+    """
+    with ExitStack() as stack:
+        opened = stack.enter_context(store()) if begun else None
+        running = engine()
+        stack.callback(running.close)
+        yield stack.enter_context(store()) if opened is None else opened, running
 
 
 def _meta(scenario: Scenario, settings: dict[str, Any]) -> dict[str, Any]:

@@ -12,11 +12,12 @@ import re
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capra.breaker import ALIKE, CONTROL, Breaker
-from capra.budget import Meter
+from capra.budget import Leased, Meter
 from capra.errors import TargetError
 from capra.folder import CERTIFICATE, STORE, Milestone, milestone, milestones
 from capra.keeper import Keeper
@@ -85,11 +86,15 @@ class Tuning:
         self.breaker = Breaker(scenario.cutoff)
         self.repeats = repeats or Repeats(scenario.cutoff)
         self._leases: dict[Ticket, Lease] = {}
+        self._leased = Leased()
+        self._again: set[str] = set()
+        """Which of CONTROL and REPEAT are under way."""
         self._tickets: dict[tuple[str, str | None, int], Ticket] = {}
         self._lost_in_a_row = 0
         self._warned: set[str] = set()
         self._certified: dict[str, float] = {}
         self._certify_at = 0
+        self._cancelled = False
 
     @property
     def history(self) -> History:
@@ -137,30 +142,29 @@ class Tuning:
         return self.stopping or self.meter.wall_left(self.engine.clock) == 0.0
 
     def _start_runs(self) -> None:
-        cutoffs = [lease.request.cutoff for lease in self._leases.values()]
-        room = min(self.engine.free, self.meter.room(self.history, cutoffs, self.engine.clock))
+        room = min(self.engine.free, self.meter.room(self.history, self._leased, self.engine.clock))
         if self.stopping or room <= 0 or not self.keeper.has_space(busy=bool(self._leases)):
             return
         wanted = self._wanted(int(room))
         for lease in self.keeper.write(lambda: self.store.lease_many(wanted)):
             ticket = self.engine.submit(lease.request)
             self._leases[ticket] = lease
-            if lease.asked_by not in (CONTROL, REPEAT):  # these repeat a cell, and nobody tightens them
+            self._leased.add(lease.request.cutoff)
+            if lease.asked_by in (CONTROL, REPEAT):  # these repeat a cell, and nobody tightens them
+                self._again.add(lease.asked_by)
+            else:
                 self._tickets[lease.request.cell] = ticket
 
     def _wanted(self, room: int) -> list[tuple[RunRequest, str]]:
         """What to run now, and who asks for it. While a control is under way nothing else is started."""
-        again = {lease.asked_by for lease in self._leases.values()}
         if (control := self.breaker.control) is not None:
-            return [] if CONTROL in again else [(control, CONTROL)]
-        repeat = None if REPEAT in again else self.repeats.due(self.strategy.incumbent)
+            return [] if CONTROL in self._again else [(control, CONTROL)]
+        repeat = None if REPEAT in self._again else self.repeats.due(self.strategy.incumbent)
         wanted = [] if repeat is None else [(repeat, REPEAT)]
         return wanted + [(request, self.strategy.why(request)) for request in self.strategy.ask(room - len(wanted))]
 
     def _record(self, ticket: Ticket, outcome: Outcome) -> None:
-        lease = self._leases.pop(ticket)
-        if self._tickets.get(lease.request.cell) == ticket:
-            del self._tickets[lease.request.cell]
+        lease = self._over(ticket)
         wall = self.meter.wall(self.engine.clock)
         broken = lease.asked_by == CONTROL and outcome.status in FAILED and self.breaker.control is not None
         if broken:
@@ -173,6 +177,14 @@ class Tuning:
         self._note_incumbent()
         self._note_certificate()
         self._note_warnings()
+
+    def _over(self, ticket: Ticket) -> Lease:
+        lease = self._leases.pop(ticket)
+        self._leased.add(lease.request.cutoff, -1)
+        self._again.discard(lease.asked_by)
+        if self._tickets.get(lease.request.cell) == ticket:
+            del self._tickets[lease.request.cell]
+        return lease
 
     def _tell(self, run: Run) -> None:
         """The strategy, and who watches the machine. Runs made again decide nothing, unless they refute an answer."""
@@ -204,8 +216,11 @@ class Tuning:
                 self.engine.tighten(ticket, cutoff)
 
     def _cancel_all(self) -> None:
-        for ticket in self._leases:
-            self.engine.cancel(ticket)
+        """Once: nothing is started any more."""
+        if not self._cancelled:
+            self._cancelled = True
+            for ticket in self._leases:
+                self.engine.cancel(ticket)
 
     def _refuse_a_broken_target(self, request: RunRequest, outcome: Outcome, *, broken: bool) -> None:
         """A target that cannot run at all ends the tuning with a reason; resuming works once it is mended."""
@@ -280,6 +295,7 @@ def _is_better(now: dict[str, float], before: dict[str, float]) -> bool:
     return any(value < 0.9 * before.get(name, math.inf) for name, value in now.items())
 
 
+@lru_cache(256)
 def words_of(warning: str) -> str:
     """A warning without its figures: the same one again, with other figures, is no news."""
     return re.sub(r"[\d.]+", "", warning)

@@ -19,6 +19,7 @@ from capra.folder import (
     last_cluster,
     open_store,
     raised,
+    store_and_engine,
     stored_scenario,
 )
 from capra.formats.quantities import size
@@ -93,18 +94,19 @@ def tune(
     if not is_begun(out):
         warm.read()
     where: dict[str, Any] = {"client": client, "calibrate": calibrate, "stage": stage}
-    running = make_engine(scenario, engine, workers, hold=0 if hold is None else size(hold), **where)
-    try:
-        with open_store(scenario, settings, out, durability=durability, takeover=takeover) as store:
-            check_budget(store, scenario)
-            if engine == "dask":
-                keep_cluster(store, client, stage)
-            tuning = _put_together(scenario, settings, running, store, warm)
-            tuning.replay()
-            tuning.run(watch)
-            return tuning.result()
-    finally:
-        running.close()
+    where["hold"] = 0 if hold is None else size(hold)
+    with store_and_engine(
+        lambda: open_store(scenario, settings, out, durability=durability, takeover=takeover),
+        lambda: make_engine(scenario, engine, workers, **where),
+        begun=is_begun(out),
+    ) as (store, running):
+        check_budget(store, scenario)
+        if engine == "dask":
+            keep_cluster(store, client, stage)
+        tuning = _put_together(scenario, settings, running, store, warm)
+        tuning.replay()
+        tuning.run(watch)
+        return tuning.result()
 
 
 def _further_settings(engine: str, calibrate: bool, repeat: float | None, hold: str | float | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from capra.analysis.statistics import bootstrap_interval, paired_permutation_test
 from capra.budget import Meter
 from capra.errors import InputError
-from capra.folder import open_store
+from capra.folder import is_begun, open_store, store_and_engine
 from capra.keeper import Keeper
 from capra.runs import Configuration, History, RunRequest, Status, Value
 from capra.scenario import Budget, Scenario
@@ -90,12 +90,12 @@ def measured(
     from capra.engines import make_engine  # `import capra` stays quick
 
     requests = _requests(scenario, list(configs), list(names), seeds, seed)
-    running = make_engine(scenario, engine, workers, **where)
-    try:
-        with open_store(scenario, {"engine": engine, "validation": True}, out, STORE) as store:
-            return _run(scenario, requests, store, running, watch)
-    finally:
-        running.close()
+    with store_and_engine(
+        lambda: open_store(scenario, {"engine": engine, "validation": True}, out, STORE),
+        lambda: make_engine(scenario, engine, workers, **where),
+        begun=is_begun(out, STORE),
+    ) as (store, running):
+        return _run(scenario, requests, store, running, watch)
 
 
 def _instances(scenario: Scenario, instances: str | Sequence[str]) -> list[str | None]:

@@ -48,9 +48,22 @@ class Crew:
         """Those of them that have free seats, by how many."""
         self._filed: dict[str, int] = {}
         """Free seats that each of them is filed under."""
+        self._slowness: str | None = ""
+        """What is to be said of it; None if that has changed."""
 
     def __iter__(self) -> Iterator[Worker]:
         return iter(list(self._workers.values()))
+
+    def __len__(self) -> int:
+        return len(self._workers)
+
+    @property
+    def slowness(self) -> str:
+        """The hosts that are slower or faster than this machine, in words; asked for after every run."""
+        if self._slowness is None:
+            slow = {worker.host: worker.slowness for worker in self if worker.slowness != 1.0}
+            self._slowness = ", ".join(f"{host} {slowness:.2f}" for host, slowness in sorted(slow.items()))
+        return self._slowness
 
     def known(self, address: str, token: str) -> Worker | None:
         """The worker, if this is still the same process of it."""
@@ -63,12 +76,14 @@ class Crew:
         self.leave(news.address)
         worker = Worker(news.address, news.token, news.host, news.seats, news.slowness, now)
         self._workers[news.address] = worker
+        self._slowness = None
         self._file(worker)
         return worker
 
     def leave(self, address: str) -> Worker | None:
         worker = self._workers.pop(address, None)
         if worker is not None:
+            self._slowness = None
             self._file(worker)
         return worker
 

@@ -93,7 +93,7 @@ class DaskEngine:
         self._silence = package.silence
         self._link.open_present()
         self._read_news(0.0)
-        if self._refused and not list(self._crew):
+        if self._refused and not self._crew:
             self.close()
             raise TargetError(next(iter(self._refused_words())), hint="every worker needs the same Capra and the target")
 
@@ -151,12 +151,10 @@ class DaskEngine:
         """What a user should know about the measurements so far."""
         hosts = self._crew.hosts.quarantined.items()
         found = [f"no more runs go to {host}, where they failed: {why}" for host, why in hosts]
-        if not list(self._crew):
+        if not self._crew:
             found.append(f"no worker has joined {self._link.address}")
-        slow = {worker.host: worker.slowness for worker in self._crew if worker.slowness != 1.0}
-        if slow:
-            text = ", ".join(f"{host} {slowness:.2f}" for host, slowness in sorted(slow.items()))
-            found.append(f"times are divided by the hosts' slowness: {text}")
+        if slowness := self._crew.slowness:
+            found.append(f"times are divided by the hosts' slowness: {slowness}")
         machine = machine_warnings(self._measured, self._disturbed, self._sick)
         return [*found, *self._refused_words(), *self._notes, *machine]
 

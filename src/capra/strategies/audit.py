@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Container, Mapping
+from collections.abc import Container, KeysView, Mapping
 from dataclasses import dataclass, field
 
 from capra.runs import Configuration, Run, RunRequest, Status
@@ -22,6 +22,7 @@ _LABEL = re.compile(r"audit (\d+)")
 class _Case:
     """A rejected challenger and the incumbent that beat it, on the pairs that the incumbent had then."""
 
+    number: int
     config: Configuration
     incumbent: Configuration
     left: set[Pair] = field(default_factory=set)
@@ -41,18 +42,18 @@ class Audit:
         self.wrong = 0
         """Those in which the challenger was better on all the incumbent's pairs."""
         self._context = context
-        self._cases: dict[int, _Case] = {}
+        self._cases: dict[Configuration, _Case] = {}
         self._queue: deque[RunRequest] = deque()
         self._running: dict[tuple[str, str | None, int], RunRequest] = {}
 
     @property
-    def configs(self) -> list[Configuration]:
+    def configs(self) -> KeysView[Configuration]:
         """Those that are looked into: nobody may race them meanwhile, or two would ask for one cell."""
-        return [case.config for case in self._cases.values()]
+        return self._cases.keys()
 
     def drop(self, config: Configuration) -> list[RunRequest]:
         """It is the incumbent now, and its rejection is history. Its runs under way."""
-        self._cases = {number: case for number, case in self._cases.items() if case.config != config}
+        self._cases.pop(config, None)
         return [request for request in self._running.values() if request.config == config]
 
     def consider(self, number: int, config: Configuration, incumbent: Configuration, history: History) -> None:
@@ -61,7 +62,7 @@ class Audit:
             return
         pairs = tuple(history.record(incumbent).costs)
         left = {pair for pair in pairs if pair not in history.record(config).costs}
-        self._cases[number] = _Case(config, incumbent, left, pairs)
+        self._cases[config] = _Case(number, config, incumbent, left, pairs)
         self._queue.extend(RunRequest(config, *pair, self._context.scenario.cutoff) for pair in pairs if pair in left)
 
     def next_request(self, pending: Mapping[Configuration, Container[Pair]]) -> RunRequest | None:
@@ -77,10 +78,8 @@ class Audit:
 
     def why(self, request: RunRequest) -> str | None:
         """``audit K`` if the request is one of ours."""
-        for number, case in self._cases.items():
-            if case.config == request.config and (request.instance, request.seed) in case.left:
-                return f"audit {number}"
-        return None
+        case = self._cases.get(request.config)
+        return f"audit {case.number}" if case is not None and (request.instance, request.seed) in case.left else None
 
     def tell(self, run: Run, history: History) -> bool:
         """Take note of a run; True if it was ours."""
@@ -88,18 +87,18 @@ class Audit:
         if label is None:
             return False
         self._running.pop(run.request.cell, None)
-        case = self._cases.get(int(label[1]))
+        case = self._cases.get(run.request.config)
         if run.outcome.status is Status.LOST:
             self._queue.append(run.request)
-        elif case is not None:
+        elif case is not None and case.number == int(label[1]):
             case.left.discard((run.request.instance, run.request.seed))
             if not case.left:
-                self._close(int(label[1]), case, history)
+                self._close(case, history)
         return True
 
-    def _close(self, number: int, case: _Case, history: History) -> None:
-        del self._cases[number]
+    def _close(self, case: _Case, history: History) -> None:
+        del self._cases[case.config]
         wrong = history.total(case.config, case.pairs) < history.total(case.incumbent, case.pairs)
         self.checked += 1
         self.wrong += wrong
-        self._context.record("audit", str(number), {"config": case.config.id, "wrong": wrong})
+        self._context.record("audit", str(case.number), {"config": case.config.id, "wrong": wrong})

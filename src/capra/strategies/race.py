@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections import ChainMap, OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from capra.runs import Configuration, Run, RunRequest, Status
@@ -25,7 +25,7 @@ from capra.strategies.pairs import PairOrder, some
 
 __all__ = ["Busy", "Proposer", "Race"]
 
-Busy = Mapping[Configuration, Iterable[Pair]]
+Busy = Mapping[Configuration, Collection[Pair]]
 """The configurations in the race, and the pairs that each is running."""
 EVIDENCE = 0.05
 """All runs of an incumbent may take this share of the challengers' time."""
@@ -86,6 +86,8 @@ class Race:
         self._pending: dict[Configuration, dict[Pair, RunRequest]] = {}
         self._moved: dict[Configuration, None] = {}
         """Those with runs under way whose bounds may have become tighter."""
+        self._doubtful: dict[Configuration, None] = {}
+        """Challengers whose bound is not known, or that have changed since somebody looked whether they have lost."""
         self._common: list[Pair] = []
         """The incumbent's complete pairs."""
         self._passed = 0
@@ -207,8 +209,7 @@ class Race:
         return request
 
     def _start_challenger(self) -> bool:
-        busy = {config: self._pending.get(config, ()) for config in (*self._racing, self._reference, *self.audit.configs)}
-        config = self.proposer.propose(self.started, self.history, busy, self.incumbent)
+        config = self.proposer.propose(self.started, self.history, _Busy(self), self.incumbent)
         if config is None:
             return False
         self._register(config, self.started)
@@ -235,6 +236,7 @@ class Race:
             fresh[:1] = [begun]
         fresh.sort(key=lambda pair: not self._duel(config, pair).failed)  # no bound for the others before that is tried
         challenger.begin(finished, fresh, costs)
+        self._doubtful[config] = None
         self._queue.pop(config, None)
         if not fresh:
             self._judge(config)
@@ -345,6 +347,7 @@ class Race:
                 self._queue[config] = challenger
         else:
             challenger.finish(pair, self.history.record(config).costs[pair])
+        self._doubtful[config] = None
         self._may_tighten(config)
         if not challenger.left:
             self._judge(config)
@@ -384,16 +387,23 @@ class Race:
             self._pending.setdefault(config, {})[request.instance, request.seed] = request
         for other, challenger in list(self._racing.items()):
             challenger.bound = math.inf
+            self._doubtful[other] = None
             self._may_tighten(other)
             if other in self._racing and not challenger.left:
                 self._judge(other)
         self._give_up_losers()
 
     def _give_up_losers(self) -> None:
-        """Reject who has lost by what the incumbent has done: at once, because a replay asks for nothing in between."""
-        for config, challenger in list(self._racing.items()):
-            if challenger.left and self._has_lost(config, challenger, challenger.left):
+        """Reject who has lost by what the incumbent has done: at once, because a replay asks for nothing in between.
+
+        A bound that is known stays what it is: whoever was looked at with one is looked at again when it has changed.
+        """
+        for config in list(self._doubtful):
+            challenger = self._racing.get(config)
+            if challenger is not None and challenger.left and self._has_lost(config, challenger, challenger.left):
                 self._reject(config)
+            elif challenger is None or not math.isinf(challenger.bound):
+                del self._doubtful[config]
 
     def _enthrone(self, config: Configuration | None) -> None:
         self.incumbent, self._common, self._passed = config, [], 0
@@ -404,6 +414,7 @@ class Race:
 
     def _withdraw(self, config: Configuration) -> None:
         self._racing.pop(config, None)
+        self._doubtful.pop(config, None)
         if self._queue:
             self._queue.pop(config, None)
 
@@ -419,3 +430,28 @@ class Race:
             return
         self._withdraw(best)
         self._crown(best)
+
+
+class _Busy(Busy):
+    """Who races now, is raced against or looked into: read where that is kept, since a copy takes as long as there are
+    workers, for every challenger.
+    """
+
+    def __init__(self, race: Race) -> None:
+        self._race = race
+
+    def __contains__(self, config: object) -> bool:
+        race = self._race
+        return config in race._racing or config == race._reference or config in race.audit.configs
+
+    def __getitem__(self, config: Configuration) -> Collection[Pair]:
+        if config not in self:
+            raise KeyError(config)
+        return self._race._pending.get(config, ())
+
+    def __iter__(self) -> Iterator[Configuration]:
+        race = self._race
+        return iter(dict.fromkeys((*race._racing, race._reference, *race.audit.configs)))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
