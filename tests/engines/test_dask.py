@@ -83,6 +83,7 @@ class TestConformance(EngineConformance):
 
         def make(workers: int) -> Engine:
             engines.append(engine_of(shared, workers=workers, heartbeat=5.0))
+            until(lambda: engines[-1].free == workers)  # on a busy machine workers join one after the other
             return engines[-1]
 
         yield make
@@ -125,7 +126,7 @@ def test_a_worker_that_is_killed(cluster: Cluster) -> None:
 
 def test_lost_three_times_is_lost(cluster: Cluster) -> None:
     cluster.start("a")
-    with engine_of(cluster) as engine:
+    with engine_of(cluster, heartbeat=5.0) as engine:  # a worker that is slow is not to be given up meanwhile
         ticket = engine.submit(request(LONG))
         for attempt in (1, 2, 3):
             address = until(

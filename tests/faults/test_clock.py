@@ -60,12 +60,12 @@ def test_the_clock_is_turned(turned: dict[str, str]) -> None:
 
 def test_a_tuning_does_not_care_about_the_date(turned: dict[str, str], tmp_path: Path) -> None:
     """Killed in the middle and resumed, all under a clock that jumps."""
-    folder, seconds = tmp_path / "run", 4.0
+    folder, seconds = tmp_path / "run", 8.0
     folder.mkdir()
     command = [sys.executable, "-m", "tests.faults.real", str(folder), str(seconds)]
     first = subprocess.Popen(command, cwd=ROOT, env=turned, stdout=subprocess.PIPE)
     assert first.stdout is not None
-    for _ in range(10):
+    for _ in range(5):
         assert first.stdout.readline().strip() != b"FINISHED"
     first.send_signal(signal.SIGKILL)
     first.communicate()
@@ -74,7 +74,7 @@ def test_a_tuning_does_not_care_about_the_date(turned: dict[str, str], tmp_path:
     assert check(folder / STORE, budget=seconds * WORKERS, workers=WORKERS) == []
     with Store.read(folder / STORE) as store:
         runs, spent = list(store.runs()), store.notes["spent"]
-    assert len(runs) > 15
+    assert len(runs) > 5, "it went on"
     finished = [run.finished for run in runs]
     assert finished == sorted(finished)
     assert finished[0] > 0.0

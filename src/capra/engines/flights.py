@@ -177,6 +177,8 @@ class Flights:
         if flight in self.waiting:
             self.waiting.remove(flight)
         del self.under_way[flight.ticket]
+        if flight.cancelled and outcome.status is not Status.LOST:  # it was over before it could be stopped
+            outcome = dataclasses.replace(outcome, status=Status.LOST, reason="stopped by us")
         if flight.stopped and not flight.cancelled and outcome.status is Status.LOST:  # nobody waits for it any more
             used = max(SHORTEST, outcome.time)
             outcome = dataclasses.replace(outcome, status=Status.CAPPED, time=used, cutoff=used)
