@@ -7,13 +7,15 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import capra
 from capra.engines import make_engine
-from capra.errors import InputError
+from capra.errors import InputError, StoreError
 from capra.overview import status_of
 from tests.docs.test_pages import blocks
 from tests.engines.test_local import until
@@ -88,6 +90,30 @@ def test_without_dask_everything_else_works(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(InputError, match=r"needs Dask \(pip install 'capra\[dask\]'\)"):
         make_engine(scenario(), "dask", client="tcp://127.0.0.1:1")
     assert make_engine(scenario(), "local").free == 1
+
+
+def test_a_damaged_store_is_refused_before_anybody_waits_for_a_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    monkeypatch.setattr("capra.engines.make_engine", lambda *_, **__: asked.append(1))
+    how: dict[str, Any] = {"engine": "dask", "client": "tcp://127.0.0.1:1", "out": tmp_path}
+    for name, action in {
+        "history.sqlite": partial(capra.tune, scenario(), **how),
+        "validation.sqlite": partial(capra.validate, scenario(), [scenario().default], "train", **how),
+    }.items():
+        (tmp_path / name).write_bytes(b"SQLite format 3\0" + bytes(4080))
+        with pytest.raises(StoreError, match="damaged"):
+            action()
+    assert asked == []
+
+
+def test_a_cluster_that_is_not_there_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("capra.engines.link.CONNECT", 0.3)
+    given = capra.Scenario(target=["/bin/true", "{params}"], space=scenario().space, cutoff=1.0, budget={"runs": 1})
+    with pytest.raises(InputError, match="no Dask scheduler answers"):
+        capra.tune(given, engine="dask", client="tcp://127.0.0.1:9", out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_sizes_are_checked() -> None:

@@ -14,6 +14,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +23,7 @@ import pytest
 import capra
 from capra.runs.store import Store
 from tests.faults.clock import DAY, Clock
-from tests.faults.real import CUTOFF, WORKERS
+from tests.faults.real import WORKERS
 from tests.runs.checker import check
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,7 +70,11 @@ def test_a_tuning_does_not_care_about_the_date(turned: dict[str, str], tmp_path:
         assert first.stdout.readline().strip() != b"FINISHED"
     first.send_signal(signal.SIGKILL)
     first.communicate()
+    with Store.read(folder / STORE) as store:
+        left = seconds - store.notes["spent"]["wall"]
+    began = time.monotonic()
     second = subprocess.run(command, cwd=ROOT, env=turned, stdout=subprocess.PIPE, timeout=120, check=True)
+    assert time.monotonic() - began >= left, "not at once"
     assert second.stdout.endswith(b"FINISHED\n")
     assert check(folder / STORE, budget=seconds * WORKERS, workers=WORKERS) == []
     with Store.read(folder / STORE) as store:
@@ -78,7 +83,7 @@ def test_a_tuning_does_not_care_about_the_date(turned: dict[str, str], tmp_path:
     finished = [run.finished for run in runs]
     assert finished == sorted(finished)
     assert finished[0] > 0.0
-    assert seconds - 2 * CUTOFF <= spent["wall"] <= seconds + 60.0, "neither at once nor a day later"
+    assert spent["wall"] <= seconds + 60.0, "nor a day later"
     assert all(run.outcome.wall is not None and 0.0 < run.outcome.wall < 10.0 for run in runs)
     raw = sqlite3.connect(folder / STORE)
     [(low, high)] = raw.execute("SELECT min(leased_at), max(leased_at) FROM leases")

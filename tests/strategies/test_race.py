@@ -20,7 +20,7 @@ from capra.space import Categorical, Space
 from capra.strategies.base import Context
 from capra.strategies.capping import Duel, next_cutoff
 from capra.strategies.pairs import PairOrder, some, splitmix
-from capra.strategies.race import Busy, Race
+from capra.strategies.race import Busy, Proposer, Race
 from tests.strategies.conformance import drive, lognormal, make, scenario, space
 
 KAPPA = 300.0
@@ -464,3 +464,57 @@ def test_a_lost_run_of_the_incumbent_is_asked_for_again(lost: int) -> None:
         strategy.tell(Run(request, outcome, strategy.why(request)))
     assert [request.cell for request in strategy.ask(8)] == [asked[lost].cell]
     assert strategy.incumbent == configs["incumbent"]
+
+
+class Watched:
+    """A proposer that compares what it is told of the race with what a look at everybody says."""
+
+    def __init__(self, inner: Proposer) -> None:
+        self.inner = inner
+        self.race: Race | None = None
+        self.looks = 0
+
+    def propose(self, number: int, history: History, busy: Busy, incumbent: Configuration | None) -> Configuration | None:
+        race = self.race
+        assert race is not None
+        expected = {
+            config: race._pending.get(config, ()) for config in (*race._racing, race._reference, *race.audit.configs)
+        }
+        assert (dict(busy), len(busy)) == (expected, len(expected))
+        assert [config in busy for config in history.configurations] == [c in expected for c in history.configurations]
+        self.looks += 1
+        return self.inner.propose(number, history, busy, incumbent)
+
+
+@pytest.mark.parametrize("pool", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_kept_up_to_date_is_what_a_look_at_everybody_says(
+    pool: bool, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is busy, and who has lost when the incumbent's runs come in: neither is looked up among all challengers."""
+    rejected = []
+    quick = Race._give_up_losers
+
+    def slow(race: Race) -> None:
+        lost = {c for c, known in race._racing.items() if known.left and race._has_lost(c, known, known.left)}
+        before = set(race._racing)
+        quick(race)
+        assert before - set(race._racing) == lost
+        rejected.extend(lost)
+
+    monkeypatch.setattr(Race, "_give_up_losers", slow)
+    rng = np.random.default_rng(seed)
+
+    def unreliable(request: RunRequest) -> Outcome:
+        if rng.random() < 0.05:
+            return Outcome(Status.LOST, 0.0, request.cutoff)
+        return Outcome(Status.WRONG, 0.2, request.cutoff) if rng.random() < 0.02 else lognormal(request)
+
+    configs = {"configurations": space().decode(space().sample(20, np.random.default_rng(seed)))} if pool else {}
+    strategy = make("roar", scenario(**configs), seed, slack=1.0, audit=0.1)
+    assert isinstance(strategy, Race)
+    strategy.proposer = watched = Watched(strategy.proposer)
+    watched.race = strategy
+    drive(strategy, 600, 17, unreliable)
+    assert watched.looks > 20
+    assert rejected or not pool
