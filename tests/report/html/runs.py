@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -63,3 +65,27 @@ def tuned(out: Path, run: Any = rude, *, validated: bool = False, strategy: str 
     if validated:
         validate(made, [made.default, *(m.config for m in result.trajectory)], seeds=3, engine="simulated", out=out)
     return made
+
+
+SCENARIO = """
+target = [{python}, "-I", "{folder}/solver.py", "{{params}}", "{{instance}}"]
+style = "{{name}}={{value}}"
+space = "parameters.pcs"
+instances = {names}
+instance_kind = "name"
+unit = "steps"
+cutoff = 200
+deterministic = true
+budget = {{ runs = {runs} }}
+[output]
+time = 'steps (\\S+)'
+"""
+
+
+def real(folder: Path, solver: str, parameters: str, names: list[str], runs: int) -> Path:
+    """The file of a scenario with a solver of its own: a Python program that prints its steps."""
+    (folder / "solver.py").write_text(solver)
+    (folder / "parameters.pcs").write_text(parameters)
+    written = {"python": json.dumps(sys.executable), "names": json.dumps(names, ensure_ascii=False)}
+    (folder / "scenario.toml").write_text(SCENARIO.format(folder=folder, runs=runs, **written))
+    return folder / "scenario.toml"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import threading
@@ -17,7 +16,7 @@ from capra.report.html import write_report
 from capra.report.serve import Server
 from capra.runs import Outcome, RunRequest, Status
 from tests.report.html.browser import NEEDS_CHROMIUM, Browser
-from tests.report.html.runs import HOSTILE, given, named, tuned
+from tests.report.html.runs import HOSTILE, given, named, real, tuned
 
 pytestmark = NEEDS_CHROMIUM
 RUNS = (
@@ -28,19 +27,6 @@ import sys, time
 alpha = float(sys.argv[1].partition("=")[2])
 time.sleep(0.05)
 print("steps", 1 + 100 * abs(alpha - 0.2) + len(sys.argv[2]))
-"""
-SCENARIO = """
-target = [{python}, "-I", "{folder}/solver.py", "{{params}}", "{{instance}}"]
-style = "{{name}}={{value}}"
-space = "parameters.pcs"
-instances = {names}
-instance_kind = "name"
-unit = "steps"
-cutoff = 200
-deterministic = true
-budget = {{ runs = {runs} }}
-[output]
-time = 'steps (\\S+)'
 """
 
 
@@ -84,12 +70,7 @@ def add(store: Any, scenario: Any, seed: int) -> None:
 def test_a_real_tuning_is_followed_to_its_end(browser: Browser, tmp_path: Path) -> None:
     """``capra tune`` and ``capra serve`` in processes of their own."""
     runs, names = 80, [name for name in HOSTILE if name.isprintable()]
-    (tmp_path / "solver.py").write_text(SOLVER)
-    (tmp_path / "parameters.pcs").write_text("alpha real [0, 1] [0.9]\n")
-    text = SCENARIO.format(
-        python=json.dumps(sys.executable), folder=tmp_path, names=json.dumps(names, ensure_ascii=False), runs=runs
-    )
-    (tmp_path / "scenario.toml").write_text(text)
+    real(tmp_path, SOLVER, "alpha real [0, 1] [0.9]\n", names, runs)
     tune = started(tmp_path, "tune", "scenario.toml", "--strategy", "roar", "--out", "run")
     try:
         browser.until(lambda: (tmp_path / "run" / "history.sqlite").is_file())

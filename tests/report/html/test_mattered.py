@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,35 +16,18 @@ from capra.intake import import_folder
 from capra.report.html import write_report
 from capra.report.html.mattered import _cautions, mattered
 from capra.report.html.view import View
+from tests.report.html.runs import real
 from tests.report.html.test_page import blocks, document
 
 SOLVER = "import sys\nprint('steps', 1 + 100 * abs(float(sys.argv[1].partition('=')[2]) - 0.2))\n"
-SCENARIO = """
-target = [{python}, "-I", "{folder}/solver.py", "{{params}}", "{{instance}}"]
-style = "{{name}}={{value}}"
-space = "parameters.pcs"
-instances = {names}
-instance_kind = "name"
-unit = "steps"
-cutoff = 200
-deterministic = true
-budget = {{ runs = 60 }}
-[output]
-time = 'steps (\\S+)'
-"""
+PARAMETERS = "alpha real [0, 1] [0.9]\nbeta real [0, 1] [0.5]\nmode categorical {a, b} [a]\n"
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """Runs of forty configurations on twelve instances; only alpha matters."""
-    (tmp_path / "solver.py").write_text(SOLVER)
-    (tmp_path / "parameters.pcs").write_text(
-        "alpha real [0, 1] [0.9]\nbeta real [0, 1] [0.5]\nmode categorical {a, b} [a]\n"
-    )
     names = [f"i{k}" for k in range(12)]
-    text = SCENARIO.format(python=json.dumps(sys.executable), folder=tmp_path, names=json.dumps(names))
-    (tmp_path / "scenario.toml").write_text(text)
-    scenario = capra.Scenario.load(tmp_path / "scenario.toml")
+    scenario = capra.Scenario.load(real(tmp_path, SOLVER, PARAMETERS, names, 60))
     rng = np.random.default_rng(0)
     configs = [dict(scenario.default)] + [
         {"alpha": float(rng.random()), "beta": float(rng.random()), "mode": str(rng.choice(["a", "b"]))} for _ in range(40)
