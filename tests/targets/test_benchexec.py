@@ -9,13 +9,13 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-from tests.engines.test_local import until
 
 from capra.engines import LocalEngine
 from capra.runs import RunRequest, Status
 from capra.scenario import Scenario
 from capra.targets.supervisor import Facts, Job, Limits, Supervised, run
 from capra.testing import hostile
+from tests.engines.test_local import until
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("benchexec") is None, reason="BenchExec is not installed")
 
