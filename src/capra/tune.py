@@ -81,7 +81,6 @@ def tune(
     ``options`` go to the strategy (``slack``, ``capping``, …).
     """
     from capra.engines import make_engine  # `import capra` stays quick
-    from capra.warmstart import WarmStart
 
     workers = 1 if workers is None and engine != "dask" else workers
     settings = {"strategy": strategy, "seed": seed, "workers": workers, "engine": engine, "overhead": overhead}
@@ -89,10 +88,7 @@ def tune(
     if out is not None or engine != "simulated":
         keep_features(scenario, out or "runs/latest")
     _check(scenario, settings)
-    warm = WarmStart(warm_start, scenario)
-    settings |= {"warm_start": warm.places} if warm.places else {}
-    if not is_begun(out):
-        warm.read()
+    warm = _warm(warm_start, scenario, settings, out)
     where: dict[str, Any] = {"client": client, "calibrate": calibrate, "stage": stage}
     where["hold"] = 0 if hold is None else size(hold)
     with store_and_engine(
@@ -128,6 +124,19 @@ def _check(scenario: Scenario, settings: dict[str, Any]) -> None:
         hint = f"drop hold, or use one of {', '.join(sorted(GUARANTEED))}"
         raise InputError("only strategies with guarantees come back to a run with a longer cap", hint=hint)
     make_strategy(settings["strategy"], Context(scenario, settings["seed"], options=settings["options"]))
+
+
+def _warm(
+    places: str | Path | Sequence[str | Path], scenario: Scenario, settings: dict[str, Any], out: str | Path | None
+) -> WarmStart:
+    """Earlier tunings, named in the settings, and read unless this tuning has begun: then the store has what it needs."""
+    from capra.warmstart import WarmStart
+
+    warm = WarmStart(places, scenario)
+    settings |= {"warm_start": warm.places} if warm.places else {}
+    if not is_begun(out):
+        warm.read()
+    return warm
 
 
 def _put_together(scenario: Scenario, settings: dict[str, Any], engine: Engine, store: Store, warm: WarmStart) -> Tuning:
