@@ -119,6 +119,23 @@ def test_static_runs_nothing(check: Checked, folder: Path) -> None:
     assert not (folder / "ran").exists()
 
 
+def test_runs_are_spread_over_the_instances(check: Checked, folder: Path) -> None:
+    for name in ("a", "b", "c", "d", "e", "f", "g"):
+        (folder / "train" / f"{name}.cnf").write_text("p cnf 1 1\n1 0\n")
+    made = runs(check(GOOD, "--json"))
+    assert [run["instance"] for run in made if run["purpose"] == "default"] == ["train/a.cnf", "train/d.cnf", "train/g.cnf"]
+
+
+def test_instances_that_only_measure_the_start_of_the_program(check: Checked) -> None:
+    assert findings(check(GOOD, "--json"))["default"] == "warning"
+    assert findings(check(GOOD + BURN % 0.2, "--json"))["default"] == "ok"
+
+
+def test_the_next_step_is_named(check: Checked, folder: Path) -> None:
+    assert check(GOOD, "--static").stdout.splitlines()[-1] == f"next: capra tune {folder / 'scenario.toml'}"
+    assert "next:" not in check("exit 3").stdout
+
+
 def test_two_workers(check: Checked) -> None:
     done = check(GOOD, "--workers", "2", "--json")
     assert done.returncode == 0

@@ -112,6 +112,15 @@ def test_the_virtual_wall_clock_ends_it() -> None:
     assert max(run.finished for run in result.history) <= 200 + KAPPA
 
 
+def test_the_wall_clock_stops_a_run_that_is_under_way(tmp_path: Path) -> None:
+    """Otherwise this test would take a quarter of an hour."""
+    target = ["sh", "-c", "exec sleep 900", "{instance}", "{params}"]
+    given = scenario(target=target, instance_kind="name", wall_limit=900, budget={"wall": 0.5})
+    result = tune_function(given, out=tmp_path)
+    assert [run.outcome.status for run in result.history] == [Status.LOST]
+    assert check(tmp_path / "history.sqlite") == []
+
+
 def test_no_budget_is_an_error() -> None:
     with pytest.raises(InputError, match="no budget"):
         tune(scenario(target=Target(), budget=capra.Budget()))

@@ -25,6 +25,8 @@ LATE = 0.25
 """Seconds past its cutoff that a stopped run may have used."""
 MEASURABLE = 0.02
 """Runs shorter than this cannot be cut in half."""
+TOO_SHORT = 0.05
+"""Seconds. Runs that all end sooner mostly measure how long a program takes to start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ def rehearse(
                 done.append(Rehearsed(purpose, request, outcome, engine.command(request)))
                 told(done[-1])
 
-        instances: list[str | None] = [instance.name for instance in scenario.instances[:INSTANCES]] or [None]
+        instances = _instances(scenario)
         default = scenario.default
         run([("default", RunRequest(default, name, seed, scenario.cutoff)) for name in instances])
         if solved := [run for run in done if run.outcome.status is Status.SUCCESS]:
@@ -63,6 +65,13 @@ def rehearse(
         for text in engine.warnings():
             warned(text)
     return done
+
+
+def _instances(scenario: Scenario) -> list[str | None]:
+    """From the first to the last: in a folder names tell sizes, and the first ones alone would be the smallest."""
+    names = [instance.name for instance in scenario.instances]
+    last, steps = len(names) - 1, INSTANCES - 1
+    return [names[place] for place in sorted({last * i // steps for i in range(INSTANCES)})] if names else [None]
 
 
 def _second_looks(solved: list[Rehearsed]) -> list[tuple[str, RunRequest]]:
@@ -99,7 +108,13 @@ def _run_all(engine: LocalEngine, purposes: list[tuple[str, RunRequest]]) -> Ite
 
 def findings_of(scenario: Scenario, done: list[Rehearsed]) -> list[Finding]:
     """What a user should know, "error" for what makes tuning pointless."""
-    found = [*_default_works(done), *_claims(scenario, done), *_unverified(done), *_crashes(done)]
+    found = [
+        *_default_works(done),
+        *_too_short(scenario, done),
+        *_claims(scenario, done),
+        *_unverified(done),
+        *_crashes(done),
+    ]
     for run in done:
         if run.purpose == "same seed":
             first = next(other for other in done if other.request == run.request)
@@ -120,6 +135,13 @@ def _default_works(done: list[Rehearsed]) -> Iterator[Finding]:
     else:
         times = sorted(run.outcome.time for run in defaults)
         yield Finding("ok", "default", f"solves {_count(defaults)} of {len(times)}, in {times[0]:.3g} to {times[-1]:.3g}")
+
+
+def _too_short(scenario: Scenario, done: list[Rehearsed]) -> Iterator[Finding]:
+    longest = max(run.outcome.time for run in done if run.purpose == "default")
+    if scenario.unit in ("cpu", "wall") and longest < TOO_SHORT and _count(done):
+        text = f"all within {TOO_SHORT:g} s, which is mostly the start of the program: take harder instances"
+        yield Finding("warning", "default", text)
 
 
 ADVICE = {

@@ -215,7 +215,7 @@ class Scenario:
     )
     budget: Budget = option(
         "When tuning ends: target time (cpu), wall time, number of runs (runs); any of them. Our own computing time "
-        "counts as target time.",
+        "counts as target time. At the end of the wall time runs under way are stopped, and count as never made.",
         "table of durations and a count",
         convert.budget,
         Budget(),
@@ -274,7 +274,7 @@ class Scenario:
                 raise ScenarioError("unknown option", key=key, hint=did_you_mean(key, declared))
         for key, meta in declared.items():
             object.__setattr__(self, key, self._read(key, meta, given, bases))
-        self._split_instances("test_instances" in given)
+        self._split_instances(set(given))
         self._check(set(given))
 
     def _read(self, key: str, meta: Mapping[str, Any], given: Mapping[str, Any], bases: tuple[Path, ...]) -> Any:
@@ -289,10 +289,10 @@ class Scenario:
         except InputError as error:
             raise ScenarioError(str(error), key=key) from error
 
-    def _split_instances(self, given: bool) -> None:
-        if self.split is None:
+    def _split_instances(self, given: set[str]) -> None:
+        if self.split is None or ("instances" in given and not self.instances):  # that there is none is said later
             return
-        if given:
+        if "test_instances" in given:
             raise ScenarioError("cannot stand beside test_instances", key="split", hint="keep one of them")
         shuffled = random.Random(self.split_seed).sample(self.instances, len(self.instances))  # noqa: S311
         chosen = set(shuffled[: round(self.split * len(shuffled))])
@@ -318,7 +318,8 @@ class Scenario:
     def _check_instances(self, given: set[str]) -> None:
         for key in ("instances", "test_instances"):
             if key in given and not getattr(self, key):
-                raise ScenarioError("is empty: no instance found", key=key)
+                hint = "a folder means the files directly in it; for others write a pattern: 'cnf/**/*.cnf'"
+                raise ScenarioError("no instance was found", key=key, hint=hint)
         if self.instances_are_files:
             for instance in (*self.instances, *self.test_instances):
                 self.path_of(instance.name)

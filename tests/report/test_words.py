@@ -44,7 +44,14 @@ def test_configurations_are_compared_on_what_both_have_run() -> None:
     made = history({DEFAULT: [6.0, 2.0], OTHER: [1.0, 1.0, 40.0]})
     assert speed_up_of(made, OTHER, DEFAULT) == (2, 4.0)  # by means over all pairs the default would be faster
     assert standing(made, OTHER, DEFAULT) == (
-        f"{OTHER.id[:6]}: cost 14 on 3 pairs, 4 times as fast as the default on the 2 they share"
+        f"{OTHER.id[:6]}: cost 14 on 3 pairs, of which the default has run 2: too few to compare"
+    )
+
+
+def test_the_default_is_a_yardstick_where_enough_is_shared() -> None:
+    made = history({DEFAULT: [6.0, 2.0, 4.0, 4.0, 4.0], OTHER: [1.0, 1.0, 1.0, 1.0, 1.0, 55.0]})
+    assert standing(made, OTHER, DEFAULT) == (
+        f"{OTHER.id[:6]}: cost 10 on 6 pairs, 4 times as fast as the default on the 5 they share"
     )
 
 

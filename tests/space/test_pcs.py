@@ -160,6 +160,8 @@ def test_expression_clauses(clause: str, expected: object) -> None:
         ("a [zero,1][0.5]\n", 1, 4, "expected the lower bound", None),
         ("a\n", 1, 2, "expected a type", None),
         ("a float [0,1] [0]\n", 1, 3, "expected a type", None),
+        ("a rael [0,1] [0]\n", 1, 3, "expected a type", "did you mean 'real'?"),
+        ("b real [0,1] [0]\na categorial {x}[x]\n", 2, 3, "expected a type", "did you mean 'categorical'?"),
         ("a real [0,1] [0] logg\n", 1, 21, "unexpected text", None),
         ("a {x,y}[z]\n", 1, None, "default 'z'", None),
         ("a {yes,no}[yess]\n", 1, None, "default 'yess'", "did you mean 'yes'?"),

@@ -114,6 +114,8 @@ def check(
         _print_findings(later)
     if any(finding.level == "error" for finding in findings + later):
         raise typer.Exit(3)
+    if not as_json:
+        say(f"next: capra tune {escape(shlex.quote(str(scenario)))}")
 
 
 def _print_findings(findings: list[Finding]) -> None:

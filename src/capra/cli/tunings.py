@@ -265,6 +265,7 @@ def validate(
     for line in overtuning_curve(rows) if trajectory else []:
         say(line)
     say(verdict_of(rows))
+    say(f"next: capra report {escape(str(run))}")
 
 
 def _training(row: dict[str, Any]) -> str:

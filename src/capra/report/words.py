@@ -9,6 +9,9 @@ from capra.runs import Configuration, History
 
 __all__ = ["amount", "clock", "count", "settings", "speed_up_of", "standing", "unit_in_words"]
 
+FEW_SHARED = 5
+"""Two configurations that share fewer pairs are not compared."""
+
 
 def amount(value: float | None, unit: str) -> str:
     """``12.3 s``, ``40 steps``."""
@@ -50,8 +53,13 @@ def speed_up_of(history: History, config: Configuration, default: Configuration)
 
 
 def standing(history: History, config: Configuration, default: Configuration) -> str:
-    """``61160e: cost 0.17 on 17 pairs, 2.83 times as fast as the default on the 12 they share``."""
+    """``61160e: cost 0.17 on 17 pairs, 2.83 times as fast as the default on the 12 they share``.
+
+    On a handful of pairs even the incumbent may look slower than the default, which says nothing; so nothing is said.
+    """
     record, (shared, ratio) = history.record(config), speed_up_of(history, config, default)
     faster = "" if ratio is None else f", {ratio:.3g} times as fast as the default on the {shared} they share"
+    if ratio is not None and shared < FEW_SHARED:
+        faster = f", of which the default has run {shared}: too few to compare"
     is_default = " (the default)" if config == default else ""
     return f"{config.id[:6]}{is_default}: cost {record.mean:.4g} on {count(len(record.costs), 'pair')}{faster}"

@@ -35,7 +35,8 @@ __all__ = ["parse_pcs", "read_pcs", "write_pcs"]
 _NAME = re.compile(r"[A-Za-z0-9_\-@.:;\\/?!$%&*+<>]+", re.ASCII)
 _VALUE = re.compile(r"(?:(?!&&)[^\s,{}\[\]|=#\"'])+")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-_TYPE = re.compile(r"(?:categorical|ordinal|integer|real)(?=\s*[\[{])")
+_TYPES = ("categorical", "ordinal", "integer", "real")
+_TYPE = re.compile(rf"(?:{'|'.join(_TYPES)})(?=\s*[\[{{])")
 _FLAGS = re.compile(r"il|li|i|l|")
 _OPERATOR = re.compile(r"==|!=|<|>|in\b")
 _CLASSIC = re.compile(r"[^=]*[^=<>!]=[^=]")
@@ -85,9 +86,11 @@ class _Reader:
     def _parameter(self, scanner: Scanner) -> None:
         name = scanner.need(_NAME, "a parameter name")
         kind = scanner.take(_TYPE)
+        rest = scanner.text[scanner.at :].lstrip()
+        if kind is None and not rest.startswith(("{", "[")):
+            near = did_you_mean(rest.split(maxsplit=1)[0], _TYPES) if rest else None
+            scanner.fail(f"expected a type ({', '.join(_TYPES)}) or a domain in {{}} or []", hint=near)
         self._same_dialect(scanner, new=kind is not None)
-        if kind is None and not scanner.text[scanner.at :].lstrip().startswith(("{", "[")):
-            scanner.fail("expected a type (categorical, ordinal, integer, real) or a domain in {} or []")
         if kind is None:
             self._old_parameter(scanner, name)
         elif kind[0] in ("categorical", "ordinal"):
