@@ -9,6 +9,10 @@ KERNELS := $(shell find src/capra -name '*.cpp' -o -name '*.hpp' -o -name '*.inl
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml $(KERNELS)
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	@for compiler in $(CXX) c++ clang++; do command -v $$compiler > /dev/null && exit 0; done; \
+	  echo "A C++ compiler is needed: apt-get install g++ (Debian, Ubuntu)"; exit 1
+	@echo "Setting up .venv: this downloads packages and compiles for some minutes, without a word"
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'

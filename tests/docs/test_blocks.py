@@ -60,6 +60,7 @@ SMALLER = {
 """What is typed instead, so that a test takes seconds."""
 NOT_RUN = {
     r"^make ": "sets up, tests or builds the whole project",
+    r"^\. \.venv": "the environment that make setup has made",
     r"^capra demo": "takes minutes; tests/test_cli.py runs it small",
     r"^capra (tune|validate) clasp-demo|^capra check clasp-demo": "follows the demo",
     r"^capra portfolio": "takes a tuning for each member; tests/portfolio builds small ones",
@@ -261,7 +262,8 @@ BASE = {
     "page", [p for p in PAGES if p != "docs/tutorial.md" and [b for b in blocks_of(p) if b.language == "toml"]]
 )
 def test_toml_is_a_scenario(page: str, tmp_path: Path) -> None:
-    (tmp_path / "minisat.pcs").write_text("restarts {no, luby} [no]\nbase [1, 9] [2]\nverbose {a, b} [a]\n")
+    parameters = ("restarts {no, luby} [no]", "base [1, 9] [2]", "verbose {a, b} [a]", "luby {on, off} [on]")
+    (tmp_path / "minisat.pcs").write_text("\n".join(parameters) + "\n")
     (tmp_path / "cnf").mkdir()
     for name in "abcd":
         (tmp_path / "cnf" / f"{name}.cnf").write_text("p cnf 1 1\n1 0\n")
