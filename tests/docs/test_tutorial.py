@@ -107,6 +107,8 @@ def test_the_tutorial_as_it_stands(tmp_path: Path) -> None:
             (tmp_path / name[1]).write_text(block)
         else:
             for command in commands(block):
+                if "minisat" in command.line and not shutil.which("minisat"):
+                    continue
                 ran += 1
                 code, said = typed(command, tmp_path)
                 assert code == command.exit_code, f"$ {command.line}\n{said}"
@@ -114,14 +116,6 @@ def test_the_tutorial_as_it_stands(tmp_path: Path) -> None:
     assert ran > 10
     if not shutil.which("minisat"):
         pytest.skip("all ran but the part on minisat, which is not installed here: apt-get install minisat")
-    shutil.copytree(tmp_path / "train", tmp_path / "cnf")
-    for line in (
-        "capra check minisat.toml",
-        "capra tune minisat.toml --out runs/minisat",
-        "capra validate runs/minisat --seeds 1",
-    ):
-        code, said = typed(Command(line), tmp_path)
-        assert code == 0, f"$ {line}\n{said}"
 
 
 def test_what_is_shown_must_be_said() -> None:
