@@ -1,11 +1,12 @@
-"""Many workers: ``python -m benchmarks.workers [--quick]``. What grows with their number, and the constants of docs/scale.md.
+"""Many workers: ``python -m benchmarks.workers [--quick] [PART …]``. What grows with them, and the constants of docs/scale.md.
 
 ``loop``: the real loop with a store on the disk and 10 to 4,000 simulated workers, whose runs take no time of ours: our CPU
 time per run. ``profile``: where it goes, by function, with 1,000 workers. ``engine``: what the Dask engine's own books cost per
 run, with a cluster that answers at once and costs nothing. ``constants``: a durable lease and outcome, memory per run, and how
 long messages are.
 
-CPU time, since that depends less on what else the machine does.
+CPU time, since that depends less on what else the machine does; but for the profile, because to read that clock at every call
+may take longer than what is measured. Each part is kept in the file when it is done; the others stay as they were.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import cProfile
 import gc
+import json
 import os
 import pstats
 import tempfile
@@ -26,7 +28,7 @@ from unittest.mock import patch
 from distributed.protocol import dumps
 from distributed.protocol.pickle import dumps as pickled
 
-from benchmarks.machine import machine, write_results
+from benchmarks.machine import RESULTS, machine, write_results
 from benchmarks.scale import KAPPA, fill, replayed, scenario
 from capra.engines import dask, site
 from capra.engines.news import Alive, Done, Joined, Key, News
@@ -55,7 +57,7 @@ def loop(workers: int, runs: int, durability: str = "batch") -> float:
 
 def profile(workers: int, runs: int) -> list[dict[str, Any]]:
     """The functions with most time of their own, per run. The profiler itself makes everything slower."""
-    profiler = cProfile.Profile(time.process_time)
+    profiler = cProfile.Profile()
     profiler.runcall(loop, workers, runs)
     rows = []
     for (file, _, name), (_, calls, own, total, _) in pstats.Stats(profiler).stats.items():  # type: ignore[attr-defined]
@@ -167,32 +169,52 @@ def messages() -> dict[str, int]:
     }
 
 
+# --- together ---
+
+
+def loops(runs: int, counts: tuple[int, ...]) -> dict[str, Any]:
+    found = {}
+    for workers in counts:
+        found[workers] = loop(workers, runs)
+        print(f"loop, {workers:6} workers: {found[workers]:.3f} ms per run, load {os.getloadavg()[0]:.1f}", flush=True)
+    return {"loop_ms_per_run": found, "runs": runs, "load": os.getloadavg()[0]}
+
+
+def engines(runs: int, counts: tuple[int, ...]) -> dict[str, Any]:
+    found = {}
+    for workers in counts:
+        found[workers] = engine(workers, max(runs, 2 * workers))
+        print(f"engine, {workers:6} workers: {found[workers]}", flush=True)
+    return {"engine": found}
+
+
+def constants(quick: bool) -> dict[str, Any]:
+    memory_per_run = memory(10_000 if quick else 50_000)
+    return {"durable": durable(500 if quick else 1_000), "memory_bytes_per_run": memory_per_run, "messages": messages()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help="loop, engine, constants, profile; all, if none is named")
     parser.add_argument("--quick", action="store_true", help="fewer runs, at most 1,000 workers")
-    quick = parser.parse_args().quick
-    counts, runs = (WORKERS[:-1], 3_000) if quick else (WORKERS, 8_000)
-    found: dict[str, Any] = {"machine": machine("capra", "distributed"), "load": os.getloadavg()[0], "runs": runs}
-    found["loop_ms_per_run"] = {}
-    for workers in counts:
-        found["loop_ms_per_run"][workers] = loop(workers, runs)
-        print(f"loop, {workers:6} workers: {found['loop_ms_per_run'][workers]:.3f} ms per run", flush=True)
-    found["engine"] = {}
-    for workers in (*counts, *([] if quick else [100_000])):
-        found["engine"][workers] = engine(workers, max(runs, 2 * workers))
-        print(f"engine, {workers:6} workers: {found['engine'][workers]}", flush=True)
-    found["durable"] = durable(500 if quick else 1_000)
-    found["memory_bytes_per_run"] = memory(10_000 if quick else 50_000)
-    found["messages"] = messages()
-    found["profile"] = profile(1_000, runs)
-    print(*(f"{name}: {found[name]}" for name in ("durable", "memory_bytes_per_run", "messages")), sep="\n")
-    for row in found["profile"]:
-        print(
-            "{function:55} {calls_per_run:8.2f} calls per run {share:6.1%} own {with_callees:6.1%} with callees".format(
-                **row
-            )
-        )
-    write_results("workers", found)
+    given = parser.parse_args()
+    counts, runs = (WORKERS[:-1], 3_000) if given.quick else (WORKERS, 8_000)
+    parts: dict[str, Callable[[], dict[str, Any]]] = {
+        "loop": lambda: loops(runs, counts),
+        "engine": lambda: engines(runs, (*counts, *([] if given.quick else [100_000]))),
+        "constants": lambda: constants(given.quick),
+        "profile": lambda: {"profile": profile(1_000, runs)},
+    }
+    if unknown := set(given.parts) - set(parts):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    place = RESULTS / "workers.json"
+    found: dict[str, Any] = json.loads(place.read_text()) if place.exists() else {}
+    found["machine"] = machine("capra", "distributed")
+    for name in given.parts or parts:
+        new = parts[name]()
+        print(json.dumps(new, indent=1), flush=True)
+        found |= new
+        write_results("workers", found)
 
 
 if __name__ == "__main__":

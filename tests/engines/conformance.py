@@ -3,10 +3,15 @@
 A test module subclasses ``EngineConformance`` and gives the fixture ``make``: a function from a number of workers to an
 engine whose target needs ``config["seconds"]`` of the unit, then succeeds, under a κ_max of ``KAPPA``. The suite never looks
 at a clock: what it asserts holds on a loaded machine and on a virtual clock.
+
+``LossConformance`` is for engines whose runs are in processes that may die or stall. What arrives twice is refused by the
+store, whatever the engine (``tests/runs/test_store.py``); where answers travel, also by the engine (``test_dask.py``).
 """
 
 from __future__ import annotations
 
+import signal
+import time
 from collections.abc import Callable
 
 import pytest
@@ -21,7 +26,11 @@ LONG = 25.0
 """Long enough to be interrupted; never waited for."""
 PATIENCE = 100.0
 
+STALL = 4.0
+"""Seconds; longer than the silence that the tests' Dask engines bear."""
+
 Make = Callable[[int], Engine]
+Strike = Callable[[Ticket, signal.Signals], None]
 
 
 def request(seconds: float, cutoff: float = KAPPA, seed: int = 1) -> RunRequest:
@@ -146,4 +155,34 @@ class EngineConformance:
         engine.submit(request(LONG))
         engine.close()
         engine.close()
+        assert engine.wait() == []
+
+
+class LossConformance:
+    """Inherit, and give ``make`` (two workers) and ``strike``: it sends a signal to the process that has a ticket's run, once
+    that is under way; the same process again if it is to go on.
+    """
+
+    def test_a_run_whose_process_is_killed_is_made_again(self, make: Make, strike: Strike) -> None:
+        engine = make(2)
+        ticket = engine.submit(request(0.5))
+        strike(ticket, signal.SIGKILL)
+        [outcome] = finish(engine, ticket)
+        assert outcome.status is Status.SUCCESS
+        assert 0.5 <= outcome.time < KAPPA
+        assert engine.wait() == []
+
+    def test_a_run_whose_process_stalls_comes_back_once(self, make: Make, strike: Strike) -> None:
+        """Waited for or given up; and what the process says when it goes on is no second outcome."""
+        engine = make(2)
+        ticket = engine.submit(request(0.5))
+        strike(ticket, signal.SIGSTOP)
+        end, found = time.monotonic() + STALL, []
+        while time.monotonic() < end:
+            found += engine.wait(0.1)
+        strike(ticket, signal.SIGCONT)
+        outcomes = finish(engine, ticket) if not found else [outcome for _, outcome in found]
+        assert [outcome.status for outcome in outcomes] == [Status.SUCCESS]
+        [other] = finish(engine, engine.submit(request(SHORT)))
+        assert other.status is Status.SUCCESS
         assert engine.wait() == []

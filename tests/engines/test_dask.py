@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from capra.engines import Engine
+from capra.engines import Engine, Ticket
 from capra.engines.dask import DaskEngine
 from capra.engines.link import Link
 from capra.engines.site import Package
@@ -25,7 +25,7 @@ from capra.errors import InputError, TargetError
 from capra.runs import Outcome, RunRequest, Status
 from capra.scenario import Scenario
 from capra.space import Real, Space
-from tests.engines.conformance import KAPPA, LONG, SHORT, EngineConformance, finish, request
+from tests.engines.conformance import KAPPA, LONG, SHORT, EngineConformance, LossConformance, Strike, finish, request
 from tests.engines.dask_worker import Cluster
 from tests.engines.test_local import SPACE, WORK, private_directories, scenario_of, targets_alive, until
 
@@ -89,6 +89,30 @@ class TestConformance(EngineConformance):
         yield make
         for engine in engines:
             engine.close()
+
+
+class TestLossConformance(LossConformance):
+    @pytest.fixture
+    def engines(self, cluster: Cluster) -> Iterator[list[DaskEngine]]:
+        cluster.start("a", "b")
+        with engine_of(cluster) as engine:
+            yield [engine]
+
+    @pytest.fixture
+    def make(self, engines: list[DaskEngine]) -> Callable[[int], Engine]:
+        return lambda _: engines[0]
+
+    @pytest.fixture
+    def strike(self, cluster: Cluster, engines: list[DaskEngine]) -> Strike:
+        struck: dict[Ticket, str] = {}
+
+        def strike(ticket: Ticket, number: signal.Signals) -> None:
+            if ticket not in struck:
+                struck[ticket] = address_of(engines[0], ticket)
+                until(lambda: (engines[0].wait(0.05), targets_alive())[1])
+            cluster.signal(struck[ticket], number)
+
+        return strike
 
 
 # --- workers come and go ---

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 import capra.engines.local as local
-from capra.engines import Engine, LocalEngine
+from capra.engines import Engine, LocalEngine, Ticket
 from capra.errors import InputError, TargetError
 from capra.runs import Outcome, RunRequest, Status
 from capra.scenario import Scenario
@@ -30,7 +30,7 @@ from capra.space import Real, Space
 from capra.targets import CommandTarget
 from capra.targets.supervisor import Job, Supervised
 from capra.testing import hostile
-from tests.engines.conformance import KAPPA, LONG, SHORT, EngineConformance, finish, request
+from tests.engines.conformance import KAPPA, LONG, SHORT, EngineConformance, LossConformance, Strike, finish, request
 
 PYTHON = [sys.executable, "-E", "-S", "-c"]
 WORK = [*PYTHON, "import sys, time; all(iter(lambda: time.process_time() < float(sys.argv[1]), False))", "{config.seconds}"]
@@ -91,18 +91,29 @@ def once() -> Callable[..., Outcome]:
     return once
 
 
-class TestConformance(EngineConformance):
+class TestConformance(EngineConformance, LossConformance):
     @pytest.fixture
-    def make(self) -> Iterator[Callable[[int], Engine]]:
-        engines: list[LocalEngine] = []
+    def engines(self) -> Iterator[list[LocalEngine]]:
+        found: list[LocalEngine] = []
+        yield found
+        for engine in found:
+            engine.close()
 
+    @pytest.fixture
+    def make(self, engines: list[LocalEngine]) -> Callable[[int], Engine]:
         def make(workers: int) -> Engine:
             engines.append(LocalEngine(scenario_of(WORK), workers))
             return engines[-1]
 
-        yield make
-        for engine in engines:
-            engine.close()
+        return make
+
+    @pytest.fixture
+    def strike(self, engines: list[LocalEngine]) -> Strike:
+        def strike(ticket: Ticket, number: signal.Signals) -> None:
+            until(targets_alive)
+            os.kill(engines[-1]._slots[ticket].supervised.pid, number)
+
+        return strike
 
 
 # --- the engine itself ---
