@@ -83,6 +83,10 @@ class Programs(ABC):
         self._wanted: dict[Cell, dict[int, float]] = {}
         """Cutoffs that processes want for a cell, by the process."""
         self._under_way: dict[Cell, _UnderWay] = {}
+        self._own: dict[str, int] = {}
+        """Programs at work, each with the number of runs under way that it asked for itself."""
+        self._idle: set[str] = set()
+        """Those of them that have none."""
         self._moved: dict[Cell, None] = {}
         """Cells under way that are wanted otherwise than before."""
 
@@ -104,6 +108,8 @@ class Programs(ABC):
     def begin(self, name: str, program: Program) -> None:
         """Run a program as far as it goes."""
         process = self._processes[self._begun] = _Process(self._begun, name, program)
+        self._own[name] = 0
+        self._idle.add(name)
         self._begun += 1
         self._advance(process)
 
@@ -124,7 +130,7 @@ class Programs(ABC):
     @property
     def all_busy(self) -> bool:
         """Has every program a run under way that it asked for itself?"""
-        return {process.name for process in self._processes.values()} <= {run.asked_by for run in self._under_way.values()}
+        return not self._idle
 
     def _advance(self, process: _Process) -> None:
         if process.number not in self._processes:
@@ -132,6 +138,8 @@ class Programs(ABC):
         wants = next(process.program, None)
         if wants is None:
             del self._processes[process.number]
+            del self._own[process.name]
+            self._idle.discard(process.name)
         self._settle(process, {(want.config, want.pair): want for want in wants or ()})
 
     def _settle(self, process: _Process, wants: dict[Cell, Want]) -> None:
@@ -171,6 +179,8 @@ class Programs(ABC):
     def _start(self, want: Want, asked_by: str) -> RunRequest:
         request = RunRequest(want.config, *want.pair, want.cutoff)
         self._under_way[want.config, want.pair] = _UnderWay(request, asked_by, want.cutoff)
+        self._own[asked_by] += 1
+        self._idle.discard(asked_by)
         return request
 
     def why(self, request: RunRequest) -> str:
@@ -179,8 +189,7 @@ class Programs(ABC):
     def tell(self, run: Run) -> None:
         request = run.request
         cell = request.config, (request.instance, request.seed)
-        self._under_way.pop(cell, None)
-        self._moved.pop(cell, None)
+        self._is_over(cell)
         if run.outcome.status is Status.LOST:  # it is wanted as before
             self.history.add(run)
             self._waiting.update(self._wanted.get(cell, ()))
@@ -190,6 +199,14 @@ class Programs(ABC):
         self.consider(request.config)
         for process in [self._processes[number] for number in self._wanted.get(cell, ())]:
             self._advance(process)
+
+    def _is_over(self, cell: Cell) -> None:
+        self._moved.pop(cell, None)
+        run = self._under_way.pop(cell, None)
+        if run is not None and run.asked_by in self._own:
+            self._own[run.asked_by] -= 1
+            if not self._own[run.asked_by]:
+                self._idle.add(run.asked_by)
 
     def tighten(self) -> list[tuple[RunRequest, float]]:
         found = []
