@@ -87,7 +87,9 @@ class Race:
         self._moved: dict[Configuration, None] = {}
         """Those with runs under way whose bounds may have become tighter."""
         self._doubtful: dict[Configuration, None] = {}
-        """Challengers whose bound is not known, or that have changed since somebody looked whether they have lost."""
+        """Challengers that may have lost: they, or what is known of their bounds, have changed since somebody looked."""
+        self._unbounded: dict[Pair, dict[Configuration, None]] = {}
+        """Others whose bound is not known before the incumbent has run this pair."""
         self._common: list[Pair] = []
         """The incumbent's complete pairs."""
         self._passed = 0
@@ -296,6 +298,8 @@ class Race:
             self._is_over(config, pair)
         self._recognise(run)
         self.history.add(run)
+        if config == self._reference:  # whoever asked for it
+            self._doubtful |= self._unbounded.pop(pair, {})
         if self.audit.tell(run, self.history):
             return
         if run.asked_by != "incumbent" and run.outcome.status is not Status.LOST:  # a replay does not see what was lost
@@ -396,17 +400,27 @@ class Race:
     def _give_up_losers(self) -> None:
         """Reject who has lost by what the incumbent has done: at once, because a replay asks for nothing in between.
 
-        A bound that is known stays what it is: whoever was looked at with one is looked at again when it has changed.
+        A bound that is known stays what it is, until its challenger's next run: nobody else is looked at.
         """
-        for config in list(self._doubtful):
+        doubtful, self._doubtful = self._doubtful, {}
+        for config in doubtful:
             challenger = self._racing.get(config)
-            if challenger is not None and challenger.left and self._has_lost(config, challenger, challenger.left):
+            if challenger is None:
+                continue
+            if challenger.left and self._has_lost(config, challenger, challenger.left):
                 self._reject(config)
-            elif challenger is None or not math.isinf(challenger.bound):
-                del self._doubtful[config]
+            elif math.isinf(challenger.bound):
+                self._await_bound(config, challenger)
+
+    def _await_bound(self, config: Configuration, challenger: Challenger) -> None:
+        known = {} if self.incumbent is None else self.history.record(self.incumbent).costs
+        missing = next((pair for pair in challenger.compared if pair not in known), None)
+        if missing is not None:
+            self._unbounded.setdefault(missing, {})[config] = None
 
     def _enthrone(self, config: Configuration | None) -> None:
         self.incumbent, self._common, self._passed = config, [], 0
+        self._unbounded.clear()
 
     def _reject(self, config: Configuration) -> None:
         self._withdraw(config)
