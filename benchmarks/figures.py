@@ -203,6 +203,32 @@ def importance() -> Iterator[Row]:
         yield name, f"scikit-learn's fit: {case['peer_fit_cpu_s']:.1f}", ours
 
 
+def workers() -> Iterator[Row]:
+    """Our own CPU time per run, loop and store, with simulated workers."""
+    found = results("workers")
+    few, *others = found["loop_ms_per_run"].items()
+    yield f"{few[0]} workers", "–", f"{few[1]:.2f} ms"
+    for count, cost in others:
+        yield f"{int(count):,} workers", "as many", f"{cost:.2f} ms ({cost / few[1]:.1f} times)"
+
+
+def dask() -> Iterator[Row]:
+    """One scenario, seed and budget on this machine and on a Dask cluster of 8 processes (medians); then short runs."""
+    found = results("dask_engine")
+    here, there, load = found["local"], found["dask"], found["dask"]["load"]
+    yield "true mean time of the incumbent, s", f"local engine: {here['quality']:.4f}", f"{there['quality']:.4f}"
+    for what, key, unit in (
+        ("overhead per run", "overhead_ms_per_run", " ms"),
+        ("utilisation", "utilisation", ""),
+        ("CPU time per run, of all processes", "cpu_ms_per_run", " ms"),
+    ):
+        yield f"{what} (load {load:.0f} on two cores)", f"local engine: {here[key]:g}{unit}", f"{there[key]:g}{unit}"
+    for what, theirs in found.get("runs_per_second", {}).items():
+        if what != "capra runs":
+            ours = f"{found['runs_per_second']['capra runs']:g} runs per second"
+            yield f"short runs, 8 workers, beside {what}", f"{theirs:g} per second", ours
+
+
 SECTIONS: dict[str, Callable[[], Iterator[Row]]] = {
     "table1": table1,
     "forest": forest,
@@ -218,6 +244,8 @@ SECTIONS: dict[str, Callable[[], Iterator[Row]]] = {
     "scale": scale,
     "report": report,
     "importance": importance,
+    "workers": workers,
+    "dask": dask,
 }
 
 

@@ -480,7 +480,7 @@ class Watched:
         expected = {
             config: race._pending.get(config, ()) for config in (*race._racing, race._reference, *race.audit.configs)
         }
-        assert (dict(busy), len(busy)) == (expected, len(expected))
+        assert (list(busy.items()), len(busy)) == (list(expected.items()), len(expected))
         assert [config in busy for config in history.configurations] == [c in expected for c in history.configurations]
         self.looks += 1
         return self.inner.propose(number, history, busy, incumbent)
