@@ -248,6 +248,12 @@ def wait_for(terminal: int, words: bytes) -> bytes:
     return seen
 
 
+def test_help_begins_with_what_everybody_needs_first() -> None:
+    said = capra("--help").stdout
+    places = [said.index(f"\n  {name} ") for name in ("init", "check", "tune", "validate", "report", "importance")]
+    assert places == sorted(places)
+
+
 def test_help_of_every_command() -> None:
     for command in ("init", "check", "show", "convert", "tune", "resume", "status", "validate", "report", "serve", "demo"):
         done = capra(command, "--help")

@@ -6,11 +6,12 @@ import errno
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
+from typer.core import TyperGroup
 
 import capra
 from capra.errors import CapraError, InputError
@@ -30,8 +31,21 @@ __all__ = [
     "main",
 ]
 
+USUAL = ("demo", "init", "check", "tune", "resume", "status", "validate", "report", "serve", "show")
+"""The commands of every tuning, in the order in which they are needed."""
+
+
+class _InOrder(TyperGroup):
+    """Help that begins with what everybody needs first."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        names = super().list_commands(ctx)
+        return [*USUAL, *(name for name in names if name not in USUAL)]
+
+
 app = typer.Typer(
     name="capra",
+    cls=_InOrder,
     help="Find the parameter configuration that makes your algorithm fastest on your instances.",
     no_args_is_help=True,
     add_completion=False,
