@@ -19,7 +19,7 @@ from capra.errors import InputError
 from capra.models.base import Floats
 from capra.portfolio.steps import Program, Step, Steps
 from capra.portfolio.views import Ceilings, View
-from capra.runs import Configuration, RunRequest
+from capra.runs import Configuration, RunRequest, Status
 from capra.runs.history import Pair
 from capra.scenario import Scenario
 from capra.search.earlier import Earlier
@@ -31,10 +31,12 @@ __all__ = ["Builder", "Program", "Step"]
 
 _SEED, _STEP, _ORDER = 41, 42, 43
 """Streams of random numbers (see Context.rng)."""
-LEVELS = (0.001, 0.01, 0.1, 1.0)
+LEVELS = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0)
 """How long members are compared, in shares of the cutoff, one after another."""
-ENOUGH = 4.0
-"""For choosing between members it is enough to know who takes this many times as long as the best."""
+SHORT = 0.01
+"""So long everybody is run, whatever the others do."""
+ENOUGH = (4.0, 16.0, 64.0)
+"""For choosing between members it is enough to know who takes this many times as long as the best; more if time is left."""
 
 
 class Builder(Steps):
@@ -74,9 +76,9 @@ class Builder(Steps):
         return rows.reshape(len(instances), len(table.names))
 
     @property
-    def selector(self) -> tuple[str, dict[str, float]]:
-        """Who chooses between the members, with its options; "auto" is the best in cross-validation."""
-        return "auto", {}
+    def selectors(self) -> Mapping[str, Mapping[str, float]]:
+        """Options of selectors that are others for this builder's members, by the selector's name."""
+        return {}
 
     def tuning(
         self,
@@ -110,15 +112,30 @@ class Builder(Steps):
     def comparing(self) -> Program:
         """Steps that run all members on all instances, as long as it takes to see which is best: selectors need that.
 
-        Short runs of everybody come before long ones of anybody: where one member is quick the others need no long runs.
+        Short runs of everybody come first. Then, where nobody has answered yet, longer and longer ones, and first of who has
+        solved most. That one is run to the end: every choice has to beat it. What is left of the budget tells slow members
+        from hopeless ones.
         """
         for level in LEVELS:
             most = level * self.context.scenario.cutoff
-            view = Ceilings(partial(self._enough, most))
-            yield self.measuring(f"comparing the members, {most:g} at most", self.members, self.pairs, math.inf, view)
+            view = Ceilings(partial(self._unanswered, most))
+            yield self.measuring(f"comparing the members, {most:g} at most", self._ranked(), self.pairs, math.inf, view)
+        yield self.measuring("comparing the members, the best one to the end", self._ranked()[:1], self.pairs, math.inf)
+        for factor in ENOUGH:
+            view = Ceilings(partial(self._enough, factor))
+            yield self.measuring(f"comparing, {factor:g} times the best", self._ranked(), self.pairs, math.inf, view)
 
-    def _enough(self, most: float, pair: Pair) -> float:
-        return min(most, ENOUGH * self.cells.best_time(self.members, pair))
+    def _unanswered(self, most: float, pair: Pair) -> float:
+        is_solved = self.cells.best_time(self.members, pair) < math.inf
+        return min(most, SHORT * self.context.scenario.cutoff) if is_solved else most
+
+    def _enough(self, factor: float, pair: Pair) -> float:
+        return factor * self.cells.best_time(self.members, pair)
+
+    def _ranked(self) -> list[Configuration]:
+        """Who has solved most comes first."""
+        solved = {c: sum(o.status is Status.SUCCESS for o in self.cells.pairs(c).values()) for c in self.members}
+        return sorted(self.members, key=lambda config: -solved[config])
 
     def join(self, *configs: Configuration | None) -> None:
         """New members."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ class Isac(Builder):
     Clusters come from g-means on features scaled to [−1, 1], with the Anderson–Darling test at level ``alpha``, and have at
     least ``min_size`` instances (a tenth of them, and no fewer than 10). An instance to be solved goes to the nearest
     centre; one farther than ``radius`` deviations above the mean distance gets what is best on all instances: see the
-    selector ``cluster``.
+    selector ``cluster``. Where another selector does better on unseen instances, that one chooses.
     """
 
     name = "isac"
@@ -61,5 +62,5 @@ class Isac(Builder):
         return [[self.instances[i] for i in np.flatnonzero(labels == c)] for c in range(len(centres)) if (labels == c).any()]
 
     @property
-    def selector(self) -> tuple[str, dict[str, float]]:
-        return "cluster", {"alpha": self.alpha, "min_size": self.min_size, "radius": self.radius}
+    def selectors(self) -> Mapping[str, Mapping[str, float]]:
+        return {"cluster": {"alpha": self.alpha, "min_size": self.min_size, "radius": self.radius}}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from inspect import signature
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from capra.portfolio.nearest import Nearest, NearestCluster, SingleBest, Sunny
 from capra.portfolio.records import Indices, Records
 from capra.portfolio.schedule import Plan, plan_costs, presolving
 
-__all__ = ["SELECTORS", "Selection", "choose", "folds_of", "make_selector", "read_selector"]
+__all__ = ["INNER_FOLDS", "SELECTORS", "Selection", "choose", "folds_of", "make_selector", "read_selector"]
 
 SELECTORS: dict[str, type[Selector]] = {
     kind.name: kind for kind in (SingleBest, NearestCluster, Nearest, Sunny, Pairwise, Regression, Survival)
@@ -27,14 +29,14 @@ SELECTORS: dict[str, type[Selector]] = {
 INNER_FOLDS = 5
 
 
-def make_selector(name: str, seed: int = 0) -> Selector:
-    """A selector by its name with its usual options, not fitted. ModelError if there is none."""
+def make_selector(name: str, seed: int = 0, options: Mapping[str, float] = MappingProxyType({})) -> Selector:
+    """A selector by its name, not fitted, with its usual options but for those given. ModelError if there is none."""
     if name not in SELECTORS:
         raise ModelError(
             f"unknown selector {name!r}", hint=did_you_mean(name, SELECTORS) or "one of " + ", ".join(SELECTORS)
         )
     kind = SELECTORS[name]
-    return kind(**({"seed": seed} if "seed" in signature(kind).parameters else {}))
+    return kind(**({"seed": seed} if "seed" in signature(kind).parameters else {}), **options)
 
 
 def read_selector(document: Any) -> Selector:
@@ -92,9 +94,12 @@ def choose(
     names: Iterable[str] = tuple(SELECTORS),
     *,
     seed: int = 0,
+    options: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
     told: Callable[[str], None] = lambda _: None,
 ) -> Selection:
     """The selector with the lowest PAR10 in an inner cross-validation, features and presolving counted, fitted to all.
+
+    ``options`` are those of selectors by name, where they are not the usual ones.
 
     The single best stays, and no features are computed, unless another beats it by one standard error of the difference:
     with few instances, and costs that differ by a factor of ten thousand, the best of six is often best by luck.
@@ -102,27 +107,28 @@ def choose(
     known = records.take(records.solvable) if records.solvable.any() else records
     if len(known) < 2 * INNER_FOLDS:
         return Selection(SingleBest().fit(records))
+    makers = {name: partial(make_selector, name, seed, options.get(name, {})) for name in (SingleBest.name, *names)}
     found: dict[str, tuple[Floats, Plan]] = {}
-    for name in dict.fromkeys((SingleBest.name, *names)):
+    for name, make in makers.items():
         told(name)
-        found[name] = _inner(name, known, seed)
+        found[name] = _inner(make, known, seed)
     means = {name: float(costs.mean()) for name, (costs, _) in found.items()}
     best = min(means, key=lambda name: means[name])
     saved = found[SingleBest.name][0] - found[best][0]
     if saved.mean() <= saved.std(ddof=1) / math.sqrt(len(saved)):
         best = SingleBest.name
-    return Selection(make_selector(best, seed).fit(records), found[best][1], means)
+    return Selection(makers[best]().fit(records), found[best][1], means)
 
 
-def _inner(name: str, records: Records, seed: int) -> tuple[Floats, Plan]:
+def _inner(make: Callable[[], Selector], records: Records, seed: int) -> tuple[Floats, Plan]:
     """PAR10 of instances that the selector had not seen, (n,), with the presolving slots that suit it."""
     fold = folds_of(len(records), INNER_FOLDS, np.random.default_rng(seed))  # the same for all selectors
     plans: list[Plan] = [()] * len(records)
     for f in range(INNER_FOLDS):
-        fitted = make_selector(name, seed).fit(records.take(fold != f))
+        fitted = make().fit(records.take(fold != f))
         rows = np.flatnonzero(fold == f)
         for i, plan in zip(rows, fitted.plans(records.features[rows]), strict=True):
             plans[i] = plan
-    features = SELECTORS[name].needs_features
+    features = make().needs_features
     before = presolving(records, plans, features=features)
     return plan_costs(records, plans, before=before, features=features)[0], before
