@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from capra.errors import InputError, TargetError
-from capra.features import Described, extract, feature_job, read_answer
+from capra.features import TIMES, Described, extract, feature_job, read_answer
 from capra.formats.instances import Features
 from capra.formats.options import CNF
 from capra.models.base import Floats
@@ -120,7 +120,7 @@ class Runner:
         except TargetError:
             found = Described({}, max(found.cost, time.process_time() - began))
         self.ran.feature_time = found.cost
-        clock.used += found.cost if self.scenario.unit in ("cpu", "wall") else 0.0
+        clock.used += found.cost if self.scenario.unit in TIMES else 0.0
         return np.array([[found.values.get(name, math.nan) for name in self.portfolio.names]])
 
     def _slots(self, plan: Plan, clock: _Clock) -> Work:

@@ -73,9 +73,8 @@ def evaluate_folder(
     if not (folder / PRODUCT).is_file() or not (folder / STORE).is_file():
         raise InputError(f"{run} holds no portfolio", hint="give the folder that was given to `capra portfolio build --out`")
     with Store.read(folder / STORE) as store:
-        scenario, costs = described(stored_scenario(store), folder)
-    portfolio = read_portfolio(folder / PRODUCT)
-    return evaluate(portfolio, scenario, seeds=seeds, workers=workers, out=folder, watch=watch, feature_costs=costs)
+        scenario = stored_scenario(store)
+    return evaluate(read_portfolio(folder / PRODUCT), scenario, seeds=seeds, workers=workers, out=folder, watch=watch)
 
 
 def evaluate(
@@ -87,14 +86,17 @@ def evaluate(
     engine: str = "local",
     out: str | Path | None = None,
     watch: Callable[[Tuning], None] = lambda _: None,
-    feature_costs: dict[str, float] | None = None,
 ) -> Evaluated:
-    """Runs every member on every test instance with fresh seeds, and asks what the portfolio would have done with these."""
+    """Runs every member on every test instance with fresh seeds, and asks what the portfolio would have done with these.
+
+    Features that are computed cost what that takes (they are kept in ``out``); those that stand in a table cost nothing.
+    """
     names = [instance.name for instance in scenario.test_instances]
     if not names:
         raise InputError("the scenario has no test instances", hint="set test_instances or split")
+    scenario, costs = described(scenario, None if out is None else Path(out))
     history = measured(scenario, portfolio.members, names, seeds, workers=workers, engine=engine, out=out, watch=watch)
-    return judged(portfolio, *recorded(portfolio, history, scenario.features.rows, feature_costs or {}))
+    return judged(portfolio, *recorded(portfolio, history, scenario.features.rows, costs))
 
 
 def recorded(

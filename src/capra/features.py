@@ -18,11 +18,15 @@ from capra.scenario import Scenario
 from capra.targets.base import find_program
 from capra.targets.supervisor import Facts, Job, Limits, clean_environment, run
 
-__all__ = ["COSTS", "TABLE", "Described", "described", "extract", "feature_job", "read_answer"]
+__all__ = ["COSTS", "TABLE", "TIMES", "Described", "described", "extract", "feature_job", "read_answer"]
 
 TABLE, COSTS = "features.csv", "feature_costs.csv"
 LIMITS = Limits(cpu=60.0, head=1024**2, tail=1024**2)
 """For one instance: features that take longer are not worth it."""
+
+
+TIMES = ("cpu", "wall")
+"""Units in which the seconds of features can be counted."""
 
 
 class Described(NamedTuple):
@@ -44,7 +48,9 @@ def extract(scenario: Scenario, path: str) -> Described:
 
 
 def feature_job(scenario: Scenario, path: str) -> Job:
-    """The command that computes the features of one instance."""
+    """The command that computes the features of one instance. TargetError if there is none: they stood in a table."""
+    if not scenario.features.command:
+        raise TargetError(f"no features of {path}: nobody says how they are computed", hint="build with a feature command")
     first, *rest = scenario.features.command
     argv = [find_program(first, scenario), *(word.replace("{instance}", path) for word in rest)]
     return Job(argv, LIMITS, environment=clean_environment(scenario.environment), working=scenario.directory)
@@ -78,9 +84,9 @@ def _numbers(document: Any, path: str) -> dict[str, float]:
 
 
 def described(scenario: Scenario, folder: Path | None) -> tuple[Scenario, dict[str, float]]:
-    """The scenario with a table of features in place of a command, and what each instance's features cost.
+    """The scenario with a table of features in place of a command, and what each instance's features cost in its unit.
 
-    The table is kept in ``folder``; what is in it already is not computed again.
+    The table is kept in ``folder``; what is in it already is not computed again. Where the unit is no time they are free.
     """
     if not scenario.features.command:
         return scenario, {}
@@ -98,7 +104,7 @@ def described(scenario: Scenario, folder: Path | None) -> tuple[Scenario, dict[s
             _keep(folder, rows, costs)
     table, found = read_features(folder / TABLE), copy.copy(scenario)
     object.__setattr__(found, "features", Features(table.names, table.rows, scenario.features.command))
-    return found, {name: cost for name, (cost,) in costs.items()}
+    return found, {name: cost for name, (cost,) in costs.items() if scenario.unit in TIMES}
 
 
 def _keep(folder: Path, rows: dict[str, dict[str, float]], costs: dict[str, tuple[float, ...]]) -> None:
