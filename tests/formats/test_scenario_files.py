@@ -194,6 +194,8 @@ def test_scenarios_survive_the_way_through_toml(folder: Path, text: str, kind: s
         ("aclib", {"dialect": "aclib"}, "paramils"),
         ("irace", {"dialect": "irace", "instances": "x/*.cnf"}, "pattern"),
         ("aclib", {"instances": ["a", "b"]}, "file for 'instances'"),
+        ("aclib", {"features": "cnf"}, "cannot have them computed"),
+        ("aclib", {"features": ["./features", "{instance}"]}, "cannot have them computed"),
         ("irace", {"dialect": "native"}, "target-runner"),
         ("irace", {"dialect": "irace", "budget": {"wall": 5}}, "budget.wall"),
         ("irace", {"dialect": "irace", "features": "f.csv"}, "'features'"),

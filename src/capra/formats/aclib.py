@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from capra.errors import FormatError, InputError, ScenarioError, did_you_mean
+from capra.formats.options import CNF
 from capra.formats.scenarios import ScenarioDraft, refuse_rest
 from capra.formats.text import numbered_lines, strip_comment
 
@@ -249,6 +250,11 @@ def write(options: Mapping[str, Any]) -> str:
 
 
 def _path(option: str, value: Any) -> str:
+    if option == "features" and (value == CNF or not isinstance(value, str)):
+        raise InputError(
+            "an AClib scenario names a file for 'features': it cannot have them computed",
+            hint="write the table first, with `capra features … --out features.csv` for formulas, and name it",
+        )
     if not isinstance(value, str):
         raise InputError(f"an AClib scenario names a file for {option!r}", hint="write the list to a file first")
     return value
