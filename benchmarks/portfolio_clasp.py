@@ -64,6 +64,7 @@ def main() -> None:
     document = {
         "machine": machine("numpy"),
         "builder": given.builder,
+        "features": list(scenario.features.command),
         "budget_cpu_s": scenario.budget.cpu,
         "spent": built.spent,
         "tuning_runs": len(built.history),

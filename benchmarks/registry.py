@@ -108,8 +108,8 @@ EXPERIMENTS = {
     ),
     "portfolios": Experiment(
         "Portfolios beside the best single configuration, on recorded SPEAR",
-        ("portfolios run --seeds 1 --minutes 15", "portfolios table"),
-        ("portfolios run --seeds 10", "portfolios table", "portfolio_clasp"),
+        ("portfolios run --seeds 3 --minutes 15", "portfolios table", "portfolio_factor --seeds 2"),
+        ("portfolios run", "portfolios table", "portfolio_factor", "portfolio_clasp portfolio-clasp --features cnf"),
         "portfolios.md",
     ),
     "features": Experiment("Features of formulas beside other readers", ("cnf_features",), ("cnf_features",), "features.md"),
