@@ -172,6 +172,18 @@ def test_times_are_those_of_the_store(hydra: Path) -> None:
     assert line["y"] == sorted(line["y"])
 
 
+def test_the_single_best_is_marked(hydra: Path) -> None:
+    """The kinds are as many: who is better alone is whose x is better, as the recorded costs say."""
+    selection = read_portfolio(hydra / "portfolio.json").selection
+    assert selection is not None
+    best = int(selection.selector.records.costs.mean(axis=0).argmin())
+    drawn = shown(hydra)["member-times"]["series"][1:]
+    marked = {one["name"].split(",")[0] for one in drawn if one["name"].endswith(": best alone")}
+    assert marked == {f"member {best + 1}"}
+    assert {one.get("size") for one in drawn if one["name"].startswith(f"member {best + 1},")} == {6}
+    assert len(drawn) > 1
+
+
 def test_growing_ends_at_what_all_members_cost(hydra: Path) -> None:
     found = shown(hydra)
     steps = found["growth"]["series"][0]

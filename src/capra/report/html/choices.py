@@ -70,13 +70,24 @@ def times(view: View, team: Team, found: Measured | None) -> Block | None:
     order = _some(np.lexsort((found.records.times.mean(axis=1), found.best)))
     place = np.arange(1, len(order) + 1)
     drawn = [series("best member", "soft", "line", place, found.best[order], text=_names(found, order), size=1.4)]
+    alone = _alone(team, found)
     for k in range(len(team.members)):
-        drawn += _times_of(team, found, order, k)
+        mark = {"name": f"{label(team, k)}: best alone", "size": 6} if k == alone and len(team.members) > 1 else {}
+        drawn += [one | mark for one in _times_of(team, found, order, k)]
     aid = "A column is an instance: points are members, open triangles were stopped there; the line is the best of all."
+    aid += " The large points are the member that would be run if there were only one."
     guides = [{"axis": "y", "at": view.cutoff, "label": "cutoff"}]
     x = axis(f"{found.where} instances, easy to hard", tight=len(order) > 1)
     y = axis(f"time ({unit_in_words(view.unit)})", log=True, switch=True)
     return xy("member-times", "Times of the members", aid, x, y, drawn, guides=guides, note=_note(found, order.tolist()))
+
+
+def _alone(team: Team, found: Measured) -> int:
+    """The single best member: on the instances that the selector learnt from, where there is one."""
+    from capra.portfolio.scores import single_best
+
+    selection = team.product.selection if team.product else None
+    return single_best(found.records if selection is None else selection.selector.records)
 
 
 def _times_of(team: Team, found: Measured, order: Indices, k: int) -> Iterator[Block]:
