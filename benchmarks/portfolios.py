@@ -1,9 +1,9 @@
 """Portfolios on recorded SPEAR: builders against the best single configuration, at equal total budgets.
 
 ``python -m benchmarks.portfolios run`` makes the portfolios that are not in the results yet, builder by builder, seed by seed
-(``--builders``, ``--seeds``, ``--minutes`` choose); ``… table`` prints and writes the summary. All runs come from the table
-of 1,000 configurations; the 302 test instances are never seen by a builder. smac and roar tune for a single configuration on the
-same scenarios. What computing features costs was not recorded and counts as nothing.
+(``--builders``, ``--seeds``, ``--minutes`` choose); ``… table`` prints and writes the summary, and draws the curves. All runs come
+from the table of 1,000 configurations; the 302 test instances are never seen by a builder. smac and roar tune for a single
+configuration on the same scenarios. What computing features costs was not recorded and counts as nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import argparse
 import json
 import time
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy as np
 from benchmarks import spear
 from benchmarks.machine import RESULTS, machine, write_results
 from benchmarks.strategies.problems import Recorded
+from capra.analysis.statistics import paired_permutation_test
 from capra.build import build
 from capra.portfolio.lanes import finish_times
 from capra.portfolio.product import Portfolio
@@ -31,8 +33,14 @@ Row = dict[str, Any]
 PLACE = RESULTS / "portfolios.jsonl"
 HOURS = 3.0
 BUILDERS = ("experts", "hydra", "isac", "grouping", "cedalion")
-SINGLE = ("smac", "roar")
+SINGLE = "smac"
+"""Whom all the others are compared with."""
+ALONE = (SINGLE, "roar")
+EVERYBODY = (*ALONE, *BUILDERS)
 FAMILIES = 4
+FIRST = 2
+"""Seeds before this one were looked at, test instances too, while the builders and who chooses were written."""
+IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 
 
 @cache
@@ -107,7 +115,7 @@ def tuned(strategy: str, seed: int) -> Row:
 
 
 def built(builder: str, seed: int) -> Row:
-    if builder in SINGLE:
+    if builder in ALONE:
         return tuned(builder, seed)
     began = time.process_time()
     options: dict[str, Any] = {"inner": "smac", "refit": 20}
@@ -153,43 +161,84 @@ def run(given: argparse.Namespace) -> None:
 
 
 def table(_: argparse.Namespace) -> None:
-    rows, document = known_rows(), {}
-    for builder in (*SINGLE, *BUILDERS):
-        mine = [row for row in rows if row["builder"] == builder]
-        if mine and builder in SINGLE:
-            document[builder] = _summary({row["seed"]: row["test"] for row in mine})
-        elif mine:
-            parts = {key: _summary({row["seed"]: row[key] for row in mine}) for key in ("test", "vbs", "best_member")}
-            document[builder] = parts["test"] | {
-                "vbs": parts["vbs"]["median"],
-                "best_member": parts["best_member"]["median"],
-            }
-            document[builder]["members"] = float(np.median([row["members"] for row in mine]))
+    """Of the seeds that all of them have."""
+    everything = [row for row in known_rows() if row["seed"] >= FIRST]
+    done = [{row["seed"] for row in everything if row["builder"] == builder} for builder in EVERYBODY]
+    seeds = sorted(set.intersection(*done))
+    if not seeds:
+        raise SystemExit(f"no seed from {FIRST} on has all builders yet: python -m benchmarks.portfolios run")
+    kept = {
+        builder: sorted((row for row in everything if row["builder"] == builder and row["seed"] in seeds), key=_seed)
+        for builder in EVERYBODY
+    }
+    document = {builder: summary(rows, kept[SINGLE]) for builder, rows in kept.items()}
     for name, part in document.items():
         print(name, part)
-    write_results("portfolios", {"machine": machine("numpy"), "hours": HOURS, "test_par10": document})
+    write_results("portfolios", {"machine": machine("numpy"), "hours": HOURS, "seeds": seeds, "test_par10": document})
+    curves(kept)
 
 
-def _summary(finals: dict[int, float]) -> Row:
-    values = np.array(list(finals.values()))
-    if not len(values):
-        return {"seeds": 0}
+def _seed(row: Row) -> int:
+    return int(row["seed"])
+
+
+def summary(rows: list[Row], singles: list[Row]) -> Row:
+    """Test PAR10 of one builder; p: do the means of its logarithms differ from those of the single configuration?"""
+    found: Row = quartiles([row["test"] for row in rows])
+    if rows is singles:
+        return found
+    ours, theirs = (np.log([row["test"] for row in part]) for part in (rows, singles))
+    found["p"] = round(paired_permutation_test(ours, theirs, np.random.default_rng(0)), 4)
+    found["better"] = int((ours < theirs).sum())
+    if rows[0]["builder"] in ALONE:
+        return found
+    for key in ("vbs", "best_member", "members"):
+        found[key] = round(float(np.median([row[key] for row in rows])), 3)
+    found["worse_than_best_member"] = sum(row["test"] > row["best_member"] for row in rows)
+    found["chosen"] = sorted(row["selector"] for row in rows)
+    return found
+
+
+def quartiles(values: list[float]) -> Row:
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75]).round(3).tolist()
-    return {
-        "seeds": len(values),
-        "median": middle,
-        "quartiles": [low, high],
-        "geometric_mean": round(float(np.exp(np.log(values).mean())), 3),
-    }
+    return {"seeds": len(values), "median": middle, "quartiles": [low, high]}
+
+
+def curves(kept: dict[str, list[Row]]) -> None:
+    """Median over seeds: lines are oracles (the single configuration's is itself), dots what is left of them in the end."""
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        print("(no curves without matplotlib: pip install 'capra[bench]')")
+        return
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    grid = np.geomspace(300.0, 3600.0 * HOURS, 120)
+    figure, axes = plt.subplots(figsize=(7, 4.2))
+    for builder, rows in kept.items():
+        values = [np.median([_at(row["curve"], spent) for row in rows]) for spent in grid]
+        (line,) = axes.plot(grid, values, label=builder, lw=1.8 if builder == SINGLE else 1.2)
+        axes.plot([grid[-1] * 1.04], [np.median([row["test"] for row in rows])], "o", color=line.get_color(), ms=5)
+    axes.set(xscale="log", yscale="log", xlabel="time spent (s)", ylabel="test PAR10 (s)")
+    axes.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(IMAGES / "portfolios-spear.png", dpi=110)
+    plt.close(figure)
+
+
+def _at(curve: list[list[float]], spent: float) -> float:
+    """The last value of a curve so far; a timeout on everything before it begins."""
+    return next((value for moment, value in reversed(curve) if moment <= spent), 10 * spear.CUTOFF)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(required=True)
     making = commands.add_parser("run")
-    making.add_argument("--builders", nargs="+", default=[*SINGLE, *BUILDERS], choices=[*SINGLE, *BUILDERS])
-    making.add_argument("--seeds", type=int, default=10)
-    making.add_argument("--first", type=int, default=0)
+    making.add_argument("--builders", nargs="+", default=EVERYBODY, choices=EVERYBODY)
+    making.add_argument("--seeds", type=int, default=12, help="up to this one, exclusive")
+    making.add_argument("--first", type=int, default=FIRST)
     making.add_argument("--minutes", type=float, default=1e9, help="start nothing after so many")
     making.set_defaults(call=run)
     commands.add_parser("table").set_defaults(call=table)
