@@ -109,7 +109,7 @@ EXPERIMENTS = {
     "portfolios": Experiment(
         "Portfolios beside the best single configuration, on recorded SPEAR",
         ("portfolios run --seeds 3 --minutes 15", "portfolios table", "portfolio_factor --seeds 2"),
-        ("portfolios run", "portfolios table", "portfolio_factor", "portfolio_clasp portfolio-clasp --features cnf"),
+        ("portfolios run", "portfolios table", "portfolio_factor", "portfolio_clasp --features cnf"),
         "portfolios.md",
     ),
     "features": Experiment("Features of formulas beside other readers", ("cnf_features",), ("cnf_features",), "features.md"),
