@@ -18,6 +18,7 @@ import capra
 from capra.build import build
 from capra.errors import InputError, StoreError
 from capra.portfolio.builder import Builder
+from capra.portfolio.cedalion import Cedalion
 from capra.portfolio.grouping import regrouped
 from capra.portfolio.hydra import is_sure
 from capra.runs import Configuration, Outcome, RunRequest, Status
@@ -322,9 +323,21 @@ def test_a_finite_pool_with_slots() -> None:
         np.where(solved, times, CUTOFF), solved, [{"c": str(c)} for c in range(20)], [f"i{j}" for j in range(30)], CUTOFF
     )
     found = built("cedalion", table.scenario(budget={"cpu": BUDGET}))
-    (lane,) = found.portfolio.schedule
+    portfolio = found.portfolio
+    lane = (*portfolio.before(), *portfolio.plan(np.empty((1, 0))))
     assert len(lane) >= 2
     assert {int(str(found.portfolio.members[c]["c"])) % 2 for c, _ in lane} == {0, 1}
+
+
+def test_slots_grow_until_they_fill_the_cutoff() -> None:
+    builder = Cedalion(Context(scenario()), inner="roar", slots=4)
+    lengths = [builder._lengths(number, 0.0) for number in range(4)]
+    assert lengths[0][0] == pytest.approx(CUTOFF / 1000.0)
+    assert [most for _, most in lengths[:-1]] == pytest.approx([least for least, _ in lengths[1:-1]] + [CUTOFF * 1e-3**0.25])
+    assert lengths[-1] == (pytest.approx(CUTOFF * 1e-3**0.25), CUTOFF)
+    assert builder._lengths(3, 90.0) == (5.0, 10.0)  # no more than there is room for
+    only = Cedalion(Context(scenario()), inner="roar", slots=1)._lengths(0, 0.0)
+    assert only == (pytest.approx(CUTOFF / 1000.0), CUTOFF)
 
 
 def test_steps_know_what_earlier_ones_measured() -> None:

@@ -27,7 +27,7 @@ __all__ = ["SLOT", "Cedalion", "Slots"]
 SLOT = "capra-slot"
 """The parameter that stands for the time slot."""
 SHORTEST = 1e-3
-"""The shortest slot, as a share of the cutoff."""
+"""The shortest first slot, as a share of the cutoff."""
 GRID = 6
 """Slots that each configuration of a finite pool may have."""
 TUNING = 0.7
@@ -102,8 +102,9 @@ class Cedalion(Builder):
             if not pairs or elapsed >= (1.0 - SHORTEST) * self.kappa_max:
                 break
             names = list(dict.fromkeys(str(instance) for instance, _ in pairs))
-            most = (self.kappa_max - elapsed) / (1.0 if number + 1 == self.slots else 2.0)  # later slots must find room
-            step = self._tuning(f"slot {number + 1}", names, share * (number + TUNING), elapsed, lane, most)
+            step = self._tuning(
+                f"slot {number + 1}", names, share * (number + TUNING), elapsed, lane, self._lengths(number, elapsed)
+            )
             yield step
             if (best := step.strategy.incumbent) is None:
                 break
@@ -122,11 +123,23 @@ class Cedalion(Builder):
     def kappa_max(self) -> float:
         return self.context.scenario.cutoff
 
-    def _tuning(self, what: str, names: list[str], until: float, elapsed: float, lane: list[Slot], most: float) -> Step:
+    def _lengths(self, number: int, elapsed: float) -> tuple[float, float]:
+        """How long a slot may be: slots grow geometrically, so that they come near the cutoff together.
+
+        A gain per second is greatest in the shortest slots: with a few of these nobody would ever be looked for who solves
+        what is hard. And runs in long slots would use up the time of the first tunings.
+        """
+        least, most = (self.kappa_max * SHORTEST ** (1.0 - k / self.slots) for k in (number, number + 1))
+        room = self.kappa_max - elapsed
+        return min(least, room / 2.0), min(most, room)
+
+    def _tuning(
+        self, what: str, names: list[str], until: float, elapsed: float, lane: list[Slot], lengths: tuple[float, float]
+    ) -> Step:
         scenario = self.context.scenario
         view = Slots(elapsed, self.kappa_max, scenario.objective.worst(self.kappa_max), self._used(lane))
         changes: dict[str, Any] = {
-            "space": with_slot(scenario.space, self.kappa_max, most),
+            "space": with_slot(scenario.space, *lengths),
             "objective": Objective("quality", 1.0, 0.0),
             "initial": (),
         }
@@ -167,10 +180,9 @@ class Cedalion(Builder):
         return best_schedule(self.times(self.pairs), self.kappa_max, penalty, cores=self.cores)
 
 
-def with_slot(space: Space, cutoff: float, most: float) -> Space:
+def with_slot(space: Space, least: float, most: float) -> Space:
     """The space with the time slot as one more parameter, on a log scale."""
     if SLOT in space.parameters:
         raise InputError(f"a parameter is called {SLOT}", hint="rename it")
-    low = SHORTEST * cutoff
-    slot = Real(SLOT, low, most, math.sqrt(low * most), log=True)
+    slot = Real(SLOT, least, most, math.sqrt(least * most), log=True)
     return Space([*space.parameters.values(), slot], space.conditions, space.forbidden, switches=space.switches)

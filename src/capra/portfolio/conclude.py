@@ -58,16 +58,20 @@ def concluded(builder: Builder, *, feature_costs: Mapping[str, float] | None = N
 def _choice(
     builder: Builder, members: tuple[Configuration, ...], pairs: list[Pair], costs: Mapping[str, float], seed: int
 ) -> tuple[Selection | None, Lanes]:
-    """Who decides between the members: Cedalion's schedule, or whatever did best on instances it had not seen.
+    """Who decides between the members: whatever did best on instances it had not seen; of Cedalion's a schedule always.
 
-    The single best is always among the candidates, and stays unless another one beats it by a standard error.
+    The single best is always among the candidates, and stays unless another one beats it by a standard error. After short
+    slots of others it is a schedule, too.
     """
-    if isinstance(builder, Cedalion) and any(builder.schedule):
-        return None, builder.schedule
+    own = builder.schedule if isinstance(builder, Cedalion) else ()
+    if len(own) > 1:  # on several cores
+        return None, own
     records = _records(builder, members, pairs, costs)
-    names = tuple(SELECTORS) if len(members) > 1 and records.features.shape[1] else (SingleBest.name,)
-    selection = choose(records, names, seed=seed, options=builder.selectors)
-    if 1 < len(members) <= MOST_MEMBERS and selection.costs is not None:
+    free = len(members) > 1 and records.features.shape[1] > 0 and not isinstance(builder, Cedalion)
+    selection = choose(records, SELECTORS if free else (SingleBest.name,), seed=seed, options=builder.selectors)
+    if selection.costs is None:  # too few instances to compare anything
+        return (None, own) if any(own) else (selection, ())
+    if 1 < len(members) <= MOST_MEMBERS:
         expected, schedule = _scheduled(records, seed)
         if expected < selection.costs[selection.selector.name]:
             return None, schedule
@@ -102,9 +106,8 @@ def _records(builder: Builder, members: tuple[Configuration, ...], pairs: list[P
 def as_seen(records: Records) -> Records:
     """Runs that were stopped count as unsolved: a portfolio relies on nothing that nobody has seen.
 
-    Members are compared until it is clear who is best (``Builder.comparing``), so what was stopped has lost by far. In one
-    building by each builder on recorded SPEAR, 44 to 84 % of it would have timed out, where a forest of the other runs
-    expected fewer timeouts: it has seen the quick ones. The price: a member that is slow but would answer looks hopeless.
+    Members are compared until it is clear who is best (``Builder.comparing``), so what was stopped has lost by far, and much
+    of it would have timed out. The price: a member that is slow but would answer looks hopeless.
     """
     return Records.of(
         records.features,
