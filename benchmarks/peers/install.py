@@ -17,8 +17,8 @@ STEPS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "smac1": (("swig<4.3", "wheel", "numpy<2"), ("smac==1.4.0", "ConfigSpace<0.7", "numpy<2", "scikit-learn<1.6")),
 }
 """What pip installs, one call after another."""
-PACKAGES = {"Rscript": "r-cran-irace", "clasp": "clasp"}
-"""Programs, and the Debian packages that bring them."""
+PACKAGES = {"r-cran-irace": ["Rscript", "-e", "library(irace)"], "clasp": ["clasp", "--version"]}
+"""Debian packages, and commands that work where they are installed."""
 
 
 def commands(name: str, folder: Path) -> list[list[str]]:
@@ -28,7 +28,11 @@ def commands(name: str, folder: Path) -> list[list[str]]:
 
 
 def missing_packages() -> list[str]:
-    return [package for program, package in PACKAGES.items() if shutil.which(program) is None]
+    return [package for package, command in PACKAGES.items() if not _works(command)]
+
+
+def _works(command: list[str]) -> bool:
+    return shutil.which(command[0]) is not None and subprocess.run(command, capture_output=True).returncode == 0
 
 
 def install(folder: Path = ENVIRONMENTS) -> None:

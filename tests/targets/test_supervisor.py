@@ -302,7 +302,7 @@ def test_grace_lets_the_target_speak(go: Callable[..., Facts]) -> None:
 
 
 def test_daemon_is_ended_and_counted(go: Callable[..., Facts]) -> None:
-    facts = go(hostile.daemon(main_seconds=1.0), cpu=30.0)
+    facts = go(hostile.daemon(main_seconds=3.0), cpu=30.0)
     assert (facts.exit_code, facts.limit, facts.stragglers) == (0, None, 1)
     assert facts.cpu > 0.15, "most of it is the daemon's, also on a busy machine"
     assert not alive(int(facts.stdout.text()))
