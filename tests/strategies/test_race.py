@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from itertools import islice
 
@@ -21,7 +22,7 @@ from capra.strategies.base import Context
 from capra.strategies.capping import Duel, next_cutoff
 from capra.strategies.pairs import PairOrder, some, splitmix
 from capra.strategies.race import Busy, Proposer, Race
-from tests.strategies.conformance import drive, lognormal, make, scenario, space
+from tests.strategies.conformance import Decisions, drive, lognormal, make, scenario, space
 
 KAPPA = 300.0
 
@@ -186,6 +187,47 @@ def test_where_the_incumbent_has_failed_there_is_a_trial_first(slow: float, cuto
     assert [cutoff for _, instance, cutoff, _ in made if instance == "i1"] == cutoffs
     assert made[-1][1] == "i1" or len(cutoffs) == 1
     assert strategy.incumbent == configs["one"]
+
+
+def test_who_needs_longer_than_a_trial_where_the_incumbent_never_finishes() -> None:
+    """A trial tells nobody from anybody then: when nothing else is left, they get the whole time."""
+    strategy, configs = race(3, "one", "two")
+    made = play(strategy, {"incumbent": [KAPPA] * 3, "one": [KAPPA] * 3, "two": [200.0] * 3})
+    assert [cutoff for name, _, cutoff, _ in made if name == "two"][:2] == [30.0, KAPPA]
+    assert strategy.incumbent == configs["two"]
+
+
+def test_every_tenth_challenger_is_one_that_was_put_off() -> None:
+    names = [f"c{k}" for k in range(30)]
+    strategy, _ = race(1, *names)
+    made = play(strategy, {key: [KAPPA] for key in ["incumbent", *names]}, most=24)
+    order = [(name, cutoff) for name, _, cutoff, _ in made if name != "incumbent"]
+    assert order[:11] == [*((name, 30.0) for name in names[:10]), ("c0", KAPPA)]
+    assert [name for name, cutoff in order if cutoff == KAPPA] == ["c0", "c1"]
+
+
+def never_the_default(request: RunRequest) -> Outcome:
+    """Nobody is quick: those with x < 0.4 take about half of the cutoff, others for ever, the default among them."""
+    time = (0.2 + float(request.config["x"])) * 100.0 if float(request.config["x"]) < 0.4 else math.inf
+    if time <= request.cutoff:
+        return Outcome(Status.SUCCESS, time, request.cutoff)
+    return Outcome(Status.CAPPED if request.cutoff < 100.0 else Status.TIMEOUT, request.cutoff, request.cutoff)
+
+
+@pytest.mark.parametrize("workers", [1, 20])
+@pytest.mark.parametrize("name", ["roar", "smac"])
+def test_a_default_that_never_finishes_is_replaced_and_replayed(name: str, workers: int) -> None:
+    decisions = Decisions()
+    first = make(name, decisions=decisions)
+    assert never_the_default(RunRequest(scenario().default, "i0", 0, 100.0)).status is Status.TIMEOUT
+    runs, _ = drive(first, 8000, workers, never_the_default)
+    assert first.incumbent is not None
+    assert float(first.incumbent["x"]) < 0.4
+    resumed = make(name, decisions=decisions)
+    for run in runs:
+        resumed.tell(run)
+    assert resumed.incumbent == first.incumbent
+    assert resumed.ask(1) == first.ask(1)
 
 
 def made_by_incumbent(strategy: Race, config: Configuration, *runs: tuple[str, int, float]) -> None:

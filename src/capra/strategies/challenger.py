@@ -16,6 +16,8 @@ class Challenger:
     """A configuration in its race."""
 
     number: int
+    again: bool = False
+    """Was it put off before? Then it runs to the end where the incumbent has failed."""
     compared: Sequence[Pair] = ()
     """The pairs of the next comparison: those it has finished and its current batch."""
     left: set[Pair] = field(default_factory=set)

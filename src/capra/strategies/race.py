@@ -32,6 +32,8 @@ EVIDENCE = 0.05
 BALANCED = 0.5
 """The same where time is not what counts, and for an incumbent that has never finished: on such pairs nobody can be told
 from anybody, others are needed."""
+AGAIN = 10
+"""Every so many challengers one begins again that was put off: as much time for these as for trials (see ``Slack``)."""
 _NUMBER = re.compile(r"challenger (\d+)")
 
 
@@ -83,6 +85,8 @@ class Race:
         self._racing: dict[Configuration, Challenger] = {}
         self._queue: OrderedDict[Configuration, Challenger] = OrderedDict()
         """Challengers that have pairs waiting, in the order of their batches."""
+        self._postponed: dict[Configuration, None] = {}
+        """Challengers that only tie with an incumbent that has failed: in more time they may do what it cannot."""
         self._pending: dict[Configuration, dict[Pair, RunRequest]] = {}
         self._moved: dict[Configuration, None] = {}
         """Those with runs under way whose bounds may have become tighter."""
@@ -211,7 +215,12 @@ class Race:
         return request
 
     def _start_challenger(self) -> bool:
-        config = self.proposer.propose(self.started, self.history, _Busy(self), self.incumbent)
+        waiting = next(iter(self._postponed), None)
+        if waiting is not None and self.started % AGAIN == 0:
+            config: Configuration | None = waiting
+        else:
+            config = self.proposer.propose(self.started, self.history, _Busy(self), self.incumbent)
+        config = waiting if config is None else config
         if config is None:
             return False
         self._register(config, self.started)
@@ -222,7 +231,8 @@ class Race:
         self._unmet.update(range(self.started, number))
         self._unmet.discard(number)
         self.started = max(self.started, number + 1)
-        self._racing[config] = Challenger(number)
+        self._racing[config] = Challenger(number, again=config in self._postponed)
+        self._postponed.pop(config, None)
 
     def _next_batch(self, config: Configuration, begun: Pair | None = None) -> None:
         """Extend the comparison by the next batch, in the challenger's own random order of the incumbent's pairs.
@@ -232,7 +242,7 @@ class Race:
         challenger, costs = self._racing[config], self.history.record(config).costs
         common = self._common_pairs()
         finished = self._shared_pairs(costs)
-        size, seed, later = self.batch(len(finished)), int(config.id, 16), self._put_off(config)
+        size, seed, later = self.batch(len(finished)), int(config.id, 16), {} if challenger.again else self._put_off(config)
         fresh = some(common, size, seed, ChainMap(costs, later))
         if begun is not None and begun not in fresh:
             fresh[:1] = [begun]
@@ -375,9 +385,12 @@ class Race:
         shared = [pair for pair in costs if pair in theirs]
         ours, other = sum(costs[pair] for pair in shared), sum(theirs[pair] for pair in shared)
         # On what is put off the incumbent has failed: nobody is worse there, and to see whether it is a tie costs most.
-        everything = len(shared) + len(self._put_off(config)) == len(theirs)
+        later = self._put_off(config)
+        everything = len(shared) + len(later) == len(theirs)
         if ours > other or (everything and ours == other):  # a tie on everything keeps the incumbent
             self._reject(config)
+            if ours == other and later:
+                self._postponed[config] = None
         elif everything:
             self._withdraw(config)
             self._crown(config)
@@ -421,6 +434,8 @@ class Race:
     def _enthrone(self, config: Configuration | None) -> None:
         self.incumbent, self._common, self._passed = config, [], 0
         self._unbounded.clear()
+        if config is not None:
+            self._postponed.pop(config, None)
 
     def _reject(self, config: Configuration) -> None:
         self._withdraw(config)
