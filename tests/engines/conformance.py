@@ -175,7 +175,7 @@ class LossConformance:
     def test_a_run_whose_process_stalls_comes_back_once(self, make: Make, strike: Strike) -> None:
         """Waited for or given up; and what the process says when it goes on is no second outcome."""
         engine = make(2)
-        ticket = engine.submit(request(0.5))
+        ticket = engine.submit(request(2.0))
         strike(ticket, signal.SIGSTOP)
         end, found = time.monotonic() + STALL, []
         while time.monotonic() < end:

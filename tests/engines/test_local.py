@@ -110,8 +110,10 @@ class TestConformance(EngineConformance, LossConformance):
     @pytest.fixture
     def strike(self, engines: list[LocalEngine]) -> Strike:
         def strike(ticket: Ticket, number: signal.Signals) -> None:
-            until(targets_alive)
-            os.kill(engines[-1]._slots[ticket].supervised.pid, number)
+            if number is not signal.SIGCONT:
+                until(targets_alive)
+            if (slot := engines[-1]._slots.get(ticket)) is not None:  # else it was over before it could be struck
+                os.kill(slot.supervised.pid, number)
 
         return strike
 

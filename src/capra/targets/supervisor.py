@@ -48,6 +48,8 @@ __all__ = [
     "supervisor_path",
 ]
 
+_EXIT = 10.0
+"""Seconds that a supervisor may take to exit after its last word."""
 _INHERITED = ("PATH",)
 _FIXED = {"LANG": "C", "OMP_NUM_THREADS": "1"}
 
@@ -156,9 +158,17 @@ class Supervised:
                 return waiting
             report += self._report.read()
             self._hang_up()
-            code = self._process.wait()
+            code = self._exit_code()
             self._facts = _decode(report) or self._lost(report, code)
         return self._facts
+
+    def _exit_code(self) -> int:
+        """Of a supervisor that has hung up and only has to exit: whoever stopped it at that moment does not stop us."""
+        try:
+            return self._process.wait(_EXIT)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
 
     def close(self) -> None:
         """Kill the run if it is not over and remove its directory."""
