@@ -50,16 +50,21 @@ def test_wrong_words_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
         parse("gp --seeds 3", monkeypatch)
 
 
-def test_the_environments_of_the_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environments_of_the_peers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     made: list[list[str]] = []
 
-    def run(words: list[str], **_: Any) -> None:
-        made.append(words)
+    def run(words: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        if words[1] == "-m":
+            made.append(words)
         if words[1:3] == ["-m", "venv"]:
             Path(words[3]).mkdir(parents=True)
+        return subprocess.CompletedProcess(words, 1 if "library(irace)" in words else 0)
 
     monkeypatch.setattr(subprocess, "run", run)
     install(tmp_path)
+    assert "r-cran-irace" in capsys.readouterr().out
     assert [words[-1] for words in made] == [
         str(tmp_path / "smac2"),
         "smac==2.4.1",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -324,7 +325,7 @@ def test_a_tuning_in_words(tuned: Path) -> None:
     words = dict(line.split("  ", 1) for line in capra("status", tuned).stdout.splitlines())
     assert words["runs"].startswith("40 (")
     assert "the budget is 40 runs" in words["spent"]
-    assert "times as fast as the default on the" in words["incumbent"]
+    assert re.search("times as fast as the default on the|too few to compare", words["incumbent"])
     assert "{" not in words["command"]
     assert words["command"].endswith("x fast INSTANCE")
     incumbent, default = (json.loads(capra("show", tuned, name, "--json").stdout) for name in ("incumbent", "default"))

@@ -30,7 +30,8 @@ def test_check(name: str) -> None:
     done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr
     document = json.loads(done.stdout)
-    assert {run["status"] for run in document["runs"] if run["purpose"] == "default"} == {"SUCCESS"}
+    found = {run["status"] for run in document["runs"] if run["purpose"] == "default"}
+    assert "SUCCESS" in found <= {"SUCCESS", "TIMEOUT"}  # hard instances are tried, too
     assert {run["status"] for run in document["runs"]} <= {
         "SUCCESS",
         "CAPPED",
