@@ -23,8 +23,6 @@ __all__ = ["COSTS", "TABLE", "TIMES", "Described", "described", "extract", "feat
 TABLE, COSTS = "features.csv", "feature_costs.csv"
 LIMITS = Limits(cpu=60.0, head=1024**2, tail=1024**2)
 """For one instance: features that take longer are not worth it."""
-
-
 TIMES = ("cpu", "wall")
 """Units in which the seconds of features can be counted."""
 

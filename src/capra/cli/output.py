@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -13,7 +15,7 @@ from rich.table import Table
 
 from capra.report.rows import Rows
 
-__all__ = ["print_document", "print_json", "print_rows", "say"]
+__all__ = ["next_step", "print_document", "print_json", "print_rows", "say"]
 
 
 def print_json(document: Any) -> None:
@@ -24,6 +26,11 @@ def print_json(document: Any) -> None:
 def say(text: str) -> None:
     """One line, whole even when it is longer than the terminal is wide."""
     Console(soft_wrap=True).print(text, highlight=False)
+
+
+def next_step(command: str, path: Path) -> str:
+    """What to type now, as it can be copied; marked up for ``say``."""
+    return f"next: capra {command} {escape(shlex.quote(str(path)))}"
 
 
 def print_rows(rows: Sequence[tuple[str, ...]]) -> None:

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from capra.cli.app import AsJson, ScenarioPath, Workers, app
-from capra.cli.output import print_json, print_rows, say
+from capra.cli.output import next_step, print_json, print_rows, say
 from capra.cli.tunings import setting, watched
 from capra.errors import InputError, did_you_mean
 from capra.scenario import Scenario
@@ -86,7 +86,7 @@ def _print_built(built: Built, as_json: bool) -> None:
         say(f"selector: {document['selector']}{before}")
     say(f"[bold]capra portfolio run {escape(document['portfolio'] or '')} INSTANCE[/]")
     if built.file is not None:
-        say(f"next: capra portfolio evaluate {escape(str(built.file.parent))}")
+        say(next_step("portfolio evaluate", built.file.parent))
 
 
 def _slots(lane: list[Any]) -> str:

@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from capra.check import Finding, check_scenario
 from capra.cli.app import AsJson, Force, ScenarioPath, Workers, app
-from capra.cli.output import print_document, print_json, print_rows, say
+from capra.cli.output import next_step, print_document, print_json, print_rows, say
 from capra.convert import convert as convert_file
 from capra.convert import write_atomically
 from capra.errors import InputError
@@ -59,7 +59,7 @@ def init(
     if as_json:
         print_json({"scenario": str(out)})
     else:
-        say(f"wrote {escape(str(out))}; next: capra check {escape(str(out))}")
+        say(f"wrote {escape(str(out))}; {next_step('check', out)}")
 
 
 def _ask(option: str, given: Any, question: str) -> Any:
@@ -115,7 +115,7 @@ def check(
     if any(finding.level == "error" for finding in findings + later):
         raise typer.Exit(3)
     if not as_json:
-        say(f"next: capra tune {escape(shlex.quote(str(scenario)))}")
+        say(next_step("tune", scenario))
 
 
 def _print_findings(findings: list[Finding]) -> None:

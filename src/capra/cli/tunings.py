@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from capra.cli.app import AllWorkers, AsJson, EngineName, Local, RunFolder, ScenarioPath, Scheduler, Workers, app, cluster_of
-from capra.cli.output import print_document, print_json, say
+from capra.cli.output import next_step, print_document, print_json, say
 from capra.dashboards import export_run
 from capra.errors import InputError
 from capra.intake import import_folder, kind_of
@@ -185,7 +185,7 @@ def _print_result(scenario: Scenario, result: Result, as_json: bool) -> None:
     if (repeats := Repeats.of(result.history)).made:
         say(str(repeats))
     say(f"[bold]{escape(command)}[/]")
-    say(f"next: capra validate {escape(str((result.store or Path()).parent))}")
+    say(next_step("validate", (result.store or Path()).parent))
 
 
 @app.command()
@@ -235,7 +235,7 @@ def import_(
     if as_json:
         print_json({"run": str(out), "runs": count})
     else:
-        say(f"took over {count:,} runs; next: capra status {escape(str(out))}")
+        say(f"took over {count:,} runs; {next_step('status', out)}")
 
 
 @app.command()
@@ -265,7 +265,7 @@ def validate(
     for line in overtuning_curve(rows) if trajectory else []:
         say(line)
     say(verdict_of(rows))
-    say(f"next: capra report {escape(str(run))}")
+    say(next_step("report", run))
 
 
 def _training(row: dict[str, Any]) -> str:
@@ -295,7 +295,7 @@ def demo(
         say(f"Preparing clasp on 60 generated quasigroup instances in {escape(str(out))} …")
     scenario = prepare(out)
     if prepare_only:
-        print_json({"scenario": str(scenario)}) if as_json else say(f"next: capra check {escape(str(scenario))}")
+        print_json({"scenario": str(scenario)}) if as_json else say(next_step("check", scenario))
         return
     run = out / f"seed-{seed}"
     loaded = Scenario.load(scenario)
