@@ -74,6 +74,23 @@ def test_noise_and_lengths_are_found(fitted: CensoredGP) -> None:
     assert lengths[2] > 3 * lengths[0]
 
 
+def test_known_noise_makes_walls_of_bounds() -> None:
+    """Most of a valley is above the bound. Without noise the model believes each bound, and finds the valley between them."""
+    x = np.linspace(0.0, 1.0, 21)[:, None]
+    truth = 3.0 * np.abs(x[:, 0] - 0.35)
+    censored = truth > 0.4
+    y = np.minimum(truth, 0.4)
+    exact = CensoredGP(known_noise=0.0).fit(x, y, censored)
+    mean, std = exact.predict(x)
+    assert exact.noise == pytest.approx(0.01 * y.std())
+    assert np.all(mean[censored] > 0.4)
+    assert mean[~censored] == pytest.approx(y[~censored], abs=0.01)
+    assert np.all(std[~censored] < 0.01)
+    assert CensoredGP(known_noise=0.2).fit(x, y, censored).noise == pytest.approx(0.2)
+    with pytest.raises(ModelError, match="known_noise"):
+        CensoredGP(known_noise=-0.1)
+
+
 def test_the_same_seed_gives_the_same_answers(fitted: CensoredGP) -> None:
     at = np.random.default_rng(2).random((10, 2))
     again = CensoredGP(seed=3).fit(*runs(80))

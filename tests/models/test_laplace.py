@@ -51,6 +51,41 @@ def test_slopes_are_those_of_the_evidence(types: list[int], share: float, inacti
         assert slopes[j] == pytest.approx(difference, rel=1e-5, abs=1e-5 * np.max(np.abs(slopes)))
 
 
+@pytest.mark.parametrize("noise", [0.01, 0.3])
+@pytest.mark.parametrize(("types", "share"), [([0, 0], 0.6), ([0], 1.0), ([0, 3], 0.4)])
+def test_slopes_are_those_of_the_propagated_evidence(
+    types: list[int], share: float, noise: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("capra.models.gp.NEARLY", 1e-9)
+    case = problem(20, types, share)
+    theta = thetas(case, noise)
+    _, slopes = case.propagated_evidence(theta)
+    for j in range(len(theta) - 1):
+        away = [case.propagated_evidence(theta + 1e-4 * k * np.eye(len(theta))[j])[0] for k in (-1, 1)]
+        difference = (away[1] - away[0]) / 2e-4
+        assert slopes[j] == pytest.approx(difference, rel=2e-3, abs=2e-3 * np.max(np.abs(slopes)))
+
+
+def test_the_propagated_evidence_is_nearly_exact() -> None:
+    """Observed values have a density, bounds the probability of an orthant given them. Laplace's method is further off."""
+    rng = np.random.default_rng(0)
+    rows = rng.random((12, 2))
+    f = np.sin(5.0 * rows[:, 0]) + rows[:, 1]
+    bound = float(np.quantile(f, 0.4))
+    case = _Problem.of(Covariance(np.zeros(2, dtype=np.int64)), rows, np.minimum(f, bound), f > bound)
+    theta = case.prior_centre()
+    theta[-1] = np.log(0.05)
+    m, y = case.tobit.observed, case.tobit.y
+    K = case.covariance.matrix(case.inputs, case.inputs, theta[:-1]) + 0.05**2 * np.eye(12)
+    explained = np.linalg.solve(K[:m, :m], K[:m, m:]).T
+    density = stats.multivariate_normal(np.zeros(m), K[:m, :m]).logpdf(y[:m])
+    rest = stats.multivariate_normal(-explained @ y[:m], K[m:, m:] - explained @ K[:m, m:], seed=0)
+    exact = density + np.log(rest.cdf(-y[m:]))
+    propagated, laplace = case.propagated_evidence(theta)[0], case.evidence(theta)[0]
+    assert propagated == pytest.approx(exact, abs=0.1)
+    assert abs(propagated - exact) < abs(laplace - exact)
+
+
 def test_slopes_of_the_loss_count_the_prior() -> None:
     case = problem(10, [0, 3], 0.3)
     theta = thetas(case, 0.3)

@@ -332,3 +332,20 @@ def test_divergence_is_said() -> None:
     X, y, censored = capped(40)
     with pytest.raises(ModelError, match="lower the recipe's rate"):
         TobitNetwork(recipe=Recipe("sgd", 50, rate=1e30, clip=1e30)).fit(X, y, censored)
+
+
+@pytest.mark.parametrize("known", [0.0, 0.1])
+def test_known_noise_is_not_learnt(known: float) -> None:
+    """Few low values among bounds: a network that may learn its noise takes some of them for that."""
+    rng = np.random.default_rng(3)
+    x = rng.random((40, 2))
+    truth = 4.0 * np.abs(x[:, 0] - 0.5) + x[:, 1]
+    bound = float(np.quantile(truth, 0.2))
+    y, censored = np.minimum(truth, bound), truth > bound
+    network = TobitNetwork(known_noise=known).fit(x, y, censored)
+    noise = max(known, 0.05 * float(y.std()))
+    _, std = network.predict(x)
+    assert std == pytest.approx(np.full(40, noise), rel=0.1)
+    assert np.max(np.abs(network.predict(x)[0] - y)[~censored]) < 3.0 * noise
+    with pytest.raises(ModelError, match="known_noise"):
+        TobitNetwork(known_noise=-1.0)

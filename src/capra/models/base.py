@@ -41,6 +41,9 @@ class Surrogate(Protocol):
     def sample(self, X: ArrayLike, rng: np.random.Generator) -> Floats:
         """One function drawn from what the model believes, at all rows of ``X`` together, (n,)."""
 
+    def sample_marginal(self, X: ArrayLike, instances: ArrayLike, rng: np.random.Generator) -> Floats:
+        """Log10 of the arithmetic mean over instances of one function drawn, (n,); the arguments of ``predict_marginal``."""
+
 
 def checked_types(types: ArrayLike | None, width: int) -> Types:
     """``types`` as an array of ``width`` counts: 0 = numeric, k = categorical with k values. None: all numeric."""

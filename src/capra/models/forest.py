@@ -85,6 +85,7 @@ class CensoredForest:
         self._noise: float | None = None
 
     def fit(self, X: ArrayLike, y: ArrayLike, censored: ArrayLike | None = None) -> Self:
+        """Grow the trees; values to be imputed are drawn, and the trees refitted, until they come no nearer (Alg. 1)."""
         rows, values, mask, types = checked_data(X, y, censored, self.types)
         if np.any(types > MAX_CATEGORIES):
             raise ModelError(f"a column has more than {MAX_CATEGORIES:,} categories")
@@ -138,9 +139,11 @@ class CensoredForest:
         impute(self._observed(forest, points), values, refit, limit=self.limit, tolerance=self.tolerance)
 
     def predict(self, X: ArrayLike) -> tuple[Floats, Floats]:
+        """Mean and deviation of the trees' predictions, (n,) each: the deviation is doubt about the function, not noise."""
         return self._belief(self.predict_trees(X))
 
     def predict_runs(self, X: ArrayLike) -> tuple[Floats, Floats]:
+        """Mean and deviation of a single run, (n,) each: what ``predict`` says, with ``noise``."""
         mean, std = self.predict(X)
         return mean, np.hypot(std, self.noise)
 
@@ -165,6 +168,7 @@ class CensoredForest:
         return forest.predict(checked_inputs(X, self._types))
 
     def predict_marginal(self, X: ArrayLike, instances: ArrayLike) -> tuple[Floats, Floats]:
+        """Mean and deviation over trees of log10 of the arithmetic mean over instances, (n,) each."""
         return self._belief(self.marginal_trees(X, instances))
 
     def marginal_trees(self, X: ArrayLike, instances: ArrayLike) -> Floats:
@@ -197,6 +201,11 @@ class CensoredForest:
     def sample(self, X: ArrayLike, rng: np.random.Generator) -> Floats:
         """One tree, drawn at random: a function that is as lucky at one censored point as at the others."""
         tree: Floats = self.predict_trees(X)[rng.integers(self.n_trees)]
+        return tree
+
+    def sample_marginal(self, X: ArrayLike, instances: ArrayLike, rng: np.random.Generator) -> Floats:
+        """Log10 of the arithmetic mean over instances in one tree, drawn at random, (n,)."""
+        tree: Floats = self.marginal_trees(X, instances)[rng.integers(self.n_trees)]
         return tree
 
     def _belief(self, trees: Floats) -> Belief:

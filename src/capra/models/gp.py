@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from capra.errors import ModelError
 from capra.models.base import Floats, Mask, checked_data, checked_inputs
 from capra.models.covariance import LEVEL, Covariance, Inputs
-from capra.models.laplace import Tobit, evidence_slopes, find_mode
+from capra.models.laplace import Belief, Tobit, evidence_slopes, find_mode
 from capra.models.posterior import Posterior
-from capra.models.propagation import propagate
+from capra.models.propagation import covariance_slopes, log_evidence, propagate
 
 __all__ = ["CensoredGP"]
 
@@ -22,7 +22,12 @@ BLOCK = 1_000  # rows predicted at once: bounds the memory
 DRAWS = 256  # of the costs on all instances, for their mean
 STEPS = 60  # of the optimiser, from each start
 ENOUGH = 1e-6  # relative gain of evidence below which the optimiser stops
+ROUGHLY = 1e-4  # the same where every evaluation is a propagation, which is dearer
+NEARLY = 1e-3  # how still propagations have to be for that
 SPREAD = 1.5  # deviation of every prior, in natural logarithms; hyperparameters stay within three of them
+LEAST_NOISE = (
+    1e-2  # of the targets' deviation: with a tenth, propagations were slow to settle, and slopes drowned in the rest
+)
 
 
 class CensoredGP:
@@ -32,17 +37,27 @@ class CensoredGP:
     priors, from the priors' centre and from ``restarts`` further points drawn with ``seed``; with them, the posterior comes
     from expectation propagation. Answers are about the latent function, without the noise of single runs, whose deviation
     is ``noise``. At most 1,000 rows.
+
+    ``known_noise`` (of a log10 cost) is for those who know it, and is not learnt then. Where nearly all values are bounds
+    they cannot tell a function that varies from a constant with much noise; and with noise, a bound says little about f.
     """
 
     largest = LARGEST
     """More rows than this are refused."""
+    candidates = 1_000
+    """Configurations that it should be asked about at a time where there are instances: it takes them one by one."""
 
-    def __init__(self, types: ArrayLike | None = None, *, restarts: int = 1, seed: int = 0) -> None:
+    def __init__(
+        self, types: ArrayLike | None = None, *, restarts: int = 1, seed: int = 0, known_noise: float | None = None
+    ) -> None:
         if restarts < 0:
             raise ModelError(f"restarts must not be negative: {restarts}")
+        if known_noise is not None and not 0.0 <= known_noise < np.inf:
+            raise ModelError(f"known_noise must be a number that is not negative: {known_noise}")
         self.types = types
         self.restarts = restarts
         self.seed = seed
+        self.known_noise = known_noise
         self._fitted: Posterior | None = None
 
     def fit(self, X: ArrayLike, y: ArrayLike, censored: ArrayLike | None = None) -> Self:
@@ -52,21 +67,16 @@ class CensoredGP:
                 f"{len(rows)} rows are too many for a Gaussian process: at most {LARGEST}",
                 hint="take CensoredForest or TobitNetwork, or fit a part of the runs",
             )
-        problem = _Problem.of(Covariance(kinds), rows, values, mask)
+        problem = _Problem.of(Covariance(kinds), rows, values, mask, self.known_noise)
         centre = problem.prior_centre()
         draws = np.random.default_rng(self.seed).standard_normal((self.restarts, len(centre)))
-        self._fitted = problem.posterior(problem.best([centre, *(centre + SPREAD * np.clip(draws, -3.0, 3.0))]))
+        self._fitted = problem.posterior(problem.best([centre, *(centre + problem.spread * np.clip(draws, -3.0, 3.0))]))
         return self
 
     @property
     def noise(self) -> float:
         """Deviation of a single run's log10 cost from the latent function."""
         return self._posterior.noise * self._posterior.scale
-
-    @property
-    def log_evidence(self) -> float:
-        """Log probability of the standardised data, by Laplace's method."""
-        return self._posterior.evidence
 
     @property
     def lengths(self) -> Floats:
@@ -101,9 +111,7 @@ class CensoredGP:
         for i, configuration in enumerate(configurations):
             rows = np.hstack([np.tile(configuration, (len(features), 1)), features])
             mean, root = posterior.joint(self._inputs(rows))
-            logs = mean + numbers @ root.T
-            highest = logs.max(axis=1)
-            marginal = highest + np.log10(np.mean(10.0 ** (logs - highest[:, None]), axis=1))
+            marginal = _log_mean(mean + numbers @ root.T)
             means[:, i] = marginal.mean(), marginal.std()
         return means[0], means[1]
 
@@ -116,6 +124,11 @@ class CensoredGP:
         inputs = self._inputs(X)
         blocks = [draw(inputs[i : i + BLOCK]) for i in range(0, len(inputs), BLOCK)]
         return np.concatenate(blocks) if blocks else np.empty(0)
+
+    def sample_marginal(self, X: ArrayLike, instances: ArrayLike, rng: np.random.Generator) -> Floats:
+        features, configurations = np.asarray(instances, dtype=np.float64), np.asarray(X, dtype=np.float64)
+        joint = np.hstack([np.repeat(configurations, len(features), axis=0), np.tile(features, (len(configurations), 1))])
+        return _log_mean(self.sample(joint, rng).reshape(len(configurations), len(features)))
 
     @property
     def _posterior(self) -> Posterior:
@@ -140,28 +153,41 @@ class _Problem:
     tobit: Tobit
     centre: float
     scale: float
+    known_noise: float | None = None
+    """In units of ``scale``."""
     _mode: Floats | None = None
+    _belief: Belief | None = None
 
     @classmethod
-    def of(cls, covariance: Covariance, rows: Floats, y: Floats, censored: Mask) -> _Problem:
+    def of(
+        cls, covariance: Covariance, rows: Floats, y: Floats, censored: Mask, known_noise: float | None = None
+    ) -> _Problem:
         centre, spread = float(y.mean()), float(y.std())
         scale = spread if spread > 1e-12 * max(1.0, abs(centre)) else 1.0
         order = np.argsort(censored, kind="stable")  # observed rows first
         tobit = Tobit((y[order] - centre) / scale, int(np.sum(~censored)))
-        return cls(covariance, covariance.inputs(rows[order]), tobit, centre, scale)
+        noise = None if known_noise is None else max(known_noise / scale, LEAST_NOISE)
+        return cls(covariance, covariance.inputs(rows[order]), tobit, centre, scale, noise)
 
     def prior_centre(self) -> Floats:
         """Distances grow with the root of the number of columns, mismatches with the number itself; so do the lengths."""
         width = len(self.covariance.types)
         lengths = np.where(self.covariance.types == 0, 0.5 * np.sqrt(width), width)
-        return np.asarray(np.log(np.append(lengths, [1.0, 0.3])))
+        return np.asarray(np.log(np.append(lengths, [1.0, 0.3 if self.known_noise is None else self.known_noise])))
+
+    @property
+    def spread(self) -> Floats:
+        """Of the priors; what is known has none."""
+        spread = np.full(len(self.covariance.types) + 2, SPREAD)
+        spread[-1] *= self.known_noise is None
+        return spread
 
     def best(self, starts: list[Floats]) -> Floats:
         from scipy.optimize import minimize  # a fifth of a second that only fits need
 
         centre = self.prior_centre()
-        bounds = np.column_stack([centre - 3.0 * SPREAD, centre + 3.0 * SPREAD])
-        options = {"maxiter": STEPS, "ftol": ENOUGH}
+        bounds = np.column_stack([centre - 3.0 * self.spread, centre + 3.0 * self.spread])
+        options = {"maxiter": STEPS, "ftol": ENOUGH if self.known_noise is None else ROUGHLY}
         results = [
             minimize(self.loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options) for start in starts
         ]
@@ -169,7 +195,7 @@ class _Problem:
 
     def loss(self, theta: Floats) -> tuple[float, Floats]:
         """Minus log evidence and log prior, and its slopes."""
-        value, slopes = self.evidence(theta)
+        value, slopes = self.evidence(theta) if self.known_noise is None else self.propagated_evidence(theta)
         off = (theta - self.prior_centre()) / SPREAD
         return 0.5 * float(off @ off) - value, off / SPREAD - slopes
 
@@ -183,12 +209,22 @@ class _Problem:
         G, along_noise = evidence_slopes(K, self.tobit, noise, mode)
         return mode.evidence, np.append(self.covariance.slopes(self.inputs, theta[:-1], parts, G), along_noise)
 
+    def propagated_evidence(self, theta: Floats) -> tuple[float, Floats]:
+        """The same for known noise, by expectation propagation; starts from the factors found last."""
+        noise = float(np.exp(theta[-1]))
+        parts = self.covariance.parts(self.inputs, self.inputs, theta[:-1])
+        K = parts.product + LEVEL
+        start = self._belief or find_mode(K, self.tobit, noise)
+        self._belief = propagate(K, self.tobit, noise, start, moved=start is self._belief, still=NEARLY)
+        slopes = self.covariance.slopes(self.inputs, theta[:-1], parts, covariance_slopes(self._belief))
+        return log_evidence(K, self.tobit, noise, self._belief), np.append(slopes, 0.0)
+
     def posterior(self, theta: Floats) -> Posterior:
         kernel, noise = theta[:-1], float(np.exp(theta[-1]))
         K = self.covariance.matrix(self.inputs, self.inputs, kernel)
-        mode = find_mode(K, self.tobit, noise)
-        belief = propagate(K, self.tobit, noise, mode)
-        return Posterior(self.covariance, self.inputs, kernel, noise, belief, mode.evidence, self.centre, self.scale)
+        start = self._belief or find_mode(K, self.tobit, noise)
+        belief = propagate(K, self.tobit, noise, start, moved=start is self._belief)
+        return Posterior(self.covariance, self.inputs, kernel, noise, belief, self.centre, self.scale)
 
 
 def _mirrored(width: int, rng: np.random.Generator) -> Floats:
@@ -196,3 +232,9 @@ def _mirrored(width: int, rng: np.random.Generator) -> Floats:
     half = rng.standard_normal((DRAWS // 2, width))
     half /= np.sqrt(np.mean(half * half, axis=0))
     return np.asarray(np.vstack([half, -half]))
+
+
+def _log_mean(logs: Floats) -> Floats:
+    """Log10 of the mean of 10^x along the last axis, of numbers of any size."""
+    highest = logs.max(axis=-1)
+    return np.asarray(highest + np.log10(np.mean(10.0 ** (logs - highest[..., None]), axis=-1)))

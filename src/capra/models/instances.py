@@ -10,6 +10,8 @@ __all__ = ["hardness", "reduced_features"]
 Floats = NDArray[np.float64]
 MOST = 7
 """Principal components that are kept (SMAC's choice)."""
+DIGITS = 9
+"""Of scaled features: what is beyond them depends on the machine's linear algebra, and trees would differ."""
 
 
 def reduced_features(rows: Floats) -> Floats:
@@ -24,15 +26,16 @@ def reduced_features(rows: Floats) -> Floats:
 
 
 def _components(rows: Floats) -> Floats:
+    """Principal components, the longer tail of each to the right: libraries differ in the signs that they give them."""
     left, sizes, _ = np.linalg.svd(rows, full_matrices=False)
-    return np.asarray((left * sizes)[:, :MOST])
+    return np.asarray((left * sizes * np.where((left**3).sum(axis=0) < 0.0, -1.0, 1.0))[:, :MOST])
 
 
 def _scaled(rows: Floats) -> Floats:
     if not rows.size:
         return rows
     span = np.ptp(rows, axis=0)
-    return np.asarray((rows - rows.min(axis=0)) / np.where(span > 0, span, 1.0))
+    return np.asarray(np.round((rows - rows.min(axis=0)) / np.where(span > 0, span, 1.0), DIGITS))
 
 
 def hardness(config: NDArray[np.intp], instance: NDArray[np.intp], y: Floats, instances: int) -> Floats:

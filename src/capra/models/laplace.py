@@ -16,7 +16,7 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 from capra.models.base import Floats, Mask
 from capra.models.numerics import excess, hazard, log_density, log_survival, unit_variance
 
-__all__ = ["Belief", "Factors", "Mode", "Tobit", "evidence_slopes", "find_mode"]
+__all__ = ["Belief", "Factors", "Mode", "Tobit", "evidence_slopes", "find_mode", "inverse_of"]
 
 STEPS = 100  # of Newton; about five are taken
 HALVINGS = 30
@@ -169,9 +169,7 @@ def evidence_slopes(K: Floats, tobit: Tobit, noise: float, mode: Mode) -> tuple[
 
     R&W eqs. 5.22–5.24; since W also depends on θ through the mode, u carries that implicit part for all θ at once.
     """
-    inverse = dpotri(mode.factor, lower=1)[0]  # the lower triangle; above it are zeros
-    inverse = inverse + inverse.T
-    np.fill_diagonal(inverse, 0.5 * np.diag(inverse))
+    inverse = inverse_of(mode.factor)
     known = 1.0 - np.diag(inverse)  # W_i times the posterior variance of f_i
     inverse *= mode.root
     inverse *= mode.root[:, None]  # now R = (K + W⁻¹)⁻¹
@@ -185,3 +183,11 @@ def evidence_slopes(K: Floats, tobit: Tobit, noise: float, mode: Mode) -> tuple[
     inverse += half
     inverse += half.T
     return inverse, along_noise
+
+
+def inverse_of(factor: Floats) -> Floats:
+    """B⁻¹ from B's lower Cholesky factor."""
+    inverse = dpotri(factor, lower=1)[0]  # the lower triangle; above it are zeros
+    inverse = inverse + inverse.T
+    np.fill_diagonal(inverse, 0.5 * np.diag(inverse))
+    return np.asarray(inverse)

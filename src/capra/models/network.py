@@ -19,7 +19,7 @@ from capra.errors import ModelError
 from capra.models.base import Floats, Mask, checked_data, checked_inputs
 from capra.models.encoding import Encoder
 from capra.models.numerics import truncated_mean
-from capra.models.training import FAST, HEADS, Recipe, initial_weights, predicted, trained
+from capra.models.training import FAST, HEADS, LEAST_SCALE, Recipe, initial_weights, predicted, trained
 
 __all__ = ["TobitEnsemble", "TobitNetwork"]
 
@@ -37,11 +37,13 @@ class Options(TypedDict, total=False):
     warm: Recipe | None
     upper: float | None
     iterations: int
+    known_noise: float | None
 
 
 BLOCK = 16_384  # rows of (configuration, instance) that are expanded at a time
 MOST = 4096  # units, members, iterations, threads: more is a mistake
 LEAST_STD = 1e-6  # of the targets' deviation
+LEAST_NOISE = 0.05  # of the targets' deviation, where it is known
 
 
 @dataclass(frozen=True)
@@ -71,12 +73,15 @@ class _Networks:
         warm: Recipe | None = None,
         upper: float | None = None,
         iterations: int = 5,
+        known_noise: float | None = None,
         threads: int = 1,
     ) -> None:
         _check(size, censoring, head, hidden, iterations, threads)
+        if known_noise is not None and not 0.0 <= known_noise < np.inf:
+            raise ModelError(f"known_noise must be a number that is not negative: {known_noise}")
         self.size, self.censoring, self.seed, self.types, self.head = size, censoring, seed, types, head
         self.hidden, self.recipe, self.warm, self.upper = list(hidden), recipe, warm, upper
-        self.iterations, self.threads = iterations, threads
+        self.iterations, self.threads, self.known_noise = iterations, threads, known_noise
         self._fitted: _Fitted | None = None
 
     def fit(self, X: ArrayLike, y: ArrayLike, censored: ArrayLike | None = None) -> Self:
@@ -112,11 +117,15 @@ class _Networks:
         sizes = [encoder.width, *self.hidden, 2]
         centre, scale = float(values.mean()), float(values.std())
         scale = scale if scale > 1e-12 * max(1.0, abs(centre)) else 1.0
+        frozen = self.known_noise is not None
+        if self.known_noise is not None:  # targets in units in which it is the least scale
+            scale = max(self.known_noise, LEAST_NOISE * scale) / LEAST_SCALE
         seeds = np.random.SeedSequence(self.seed).spawn(self.size)
         if before is not None and before.sizes == sizes and self.warm is not None:
             start, recipe = _rescaled(before, centre, scale), self.warm
         else:
-            start, recipe = np.stack([initial_weights(sizes, np.random.default_rng(seed)) for seed in seeds]), self.recipe
+            drawn = [initial_weights(sizes, np.random.default_rng(seed), frozen=frozen) for seed in seeds]
+            start, recipe = np.stack(drawn), self.recipe
         shuffles = np.array([seed.generate_state(1, np.uint64)[0] for seed in seeds])
         targets = ((values - centre) / scale).astype(np.float32)
         weights = trained(
@@ -183,7 +192,9 @@ class TobitNetwork(_Networks):
     ``censoring``: "tobit" takes censored values as lower bounds in the loss; "mean" imputes them (Schmee & Hahn,
     ``iterations`` times); "drop" leaves them out; "ignore" takes them as observed. ``types[j]``: 0 = numeric, k =
     categorical with k values. ``head``: the distribution of log10 cost. ``upper``: no predicted mean exceeds it. With
-    ``warm`` given, later fits start from the weights of the one before and follow that recipe.
+    ``warm`` given, later fits start from the weights of the one before and follow that recipe. ``known_noise`` (of a log10
+    cost) is for those who know it, and is not learnt then: a network that sees mostly bounds takes the few low values for
+    noise.
     """
 
     def __init__(self, censoring: Censoring = "tobit", seed: int = 0, **options: Unpack[Options]) -> None:
@@ -202,6 +213,10 @@ class TobitNetwork(_Networks):
     def sample(self, X: ArrayLike, rng: np.random.Generator) -> Floats:
         """The network's mean: training it has been the draw. ``rng`` is not used."""
         return self.predict(X)[0]
+
+    def sample_marginal(self, X: ArrayLike, instances: ArrayLike, rng: np.random.Generator) -> Floats:
+        """The mean of ``predict_marginal``, as in ``sample``. ``rng`` is not used."""
+        return self.predict_marginal(X, instances)[0]
 
 
 class TobitEnsemble(_Networks):
@@ -227,6 +242,10 @@ class TobitEnsemble(_Networks):
         """The mean of one member, drawn with ``rng``."""
         means, _ = self._members(X)
         return np.asarray(means[rng.integers(self.size)])
+
+    def sample_marginal(self, X: ArrayLike, instances: ArrayLike, rng: np.random.Generator) -> Floats:
+        """Log10 of the arithmetic mean over instances by one member, drawn with ``rng``, (n,)."""
+        return np.asarray(self._marginals(X, instances)[0][rng.integers(self.size)])
 
     def _moments_of(self, means: Floats) -> tuple[Floats, Floats]:
         return means.mean(axis=0), np.maximum(means.std(axis=0), LEAST_STD * self._known().scale)

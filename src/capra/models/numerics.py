@@ -22,7 +22,6 @@ __all__ = [
     "standardised",
     "truncated_mean",
     "truncated_quantile",
-    "truncated_variance",
     "unit_variance",
 ]
 
@@ -74,11 +73,6 @@ def truncated_mean(mean: ArrayLike, std: ArrayLike, lower: ArrayLike) -> Floats:
     z = standardised(lower, mean, std)
     above, below = mean + std * hazard(np.minimum(z, 0.0)), lower + std * excess(np.maximum(z, 0.0))
     return np.asarray(np.where(z < 0.0, above, below))
-
-
-def truncated_variance(mean: ArrayLike, std: ArrayLike, lower: ArrayLike) -> Floats:
-    """Var[Y | Y ≥ lower] for Y ~ N(mean, std²)."""
-    return np.asarray(np.square(std) * unit_variance(standardised(lower, mean, std)))
 
 
 def truncated_quantile(mean: ArrayLike, std: ArrayLike, lower: ArrayLike, q: ArrayLike) -> Floats:

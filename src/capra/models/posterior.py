@@ -27,7 +27,6 @@ class Posterior:
     theta: Floats
     noise: float
     belief: Belief
-    evidence: float
     centre: float
     scale: float
 

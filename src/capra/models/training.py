@@ -28,6 +28,7 @@ HEADS = {
     "logistic": (0.0, math.pi / math.sqrt(3.0)),
 }
 LEAST_SCALE = 0.01  # the kernel's kMinScale
+FROZEN = -20.0  # softplus and its slope are next to nothing here: a scale that starts from it stays the least one
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +63,12 @@ PAPER = Recipe("sgd", epochs=10_000)  # Eggensperger et al., "Implementation Det
 FAST = Recipe("lbfgs", epochs=200)
 
 
-def initial_weights(sizes: Sequence[int], rng: np.random.Generator) -> Singles:
-    """Uniform in ±1/√inputs; the scale's bias gives the targets' deviation, which is 1."""
+def initial_weights(sizes: Sequence[int], rng: np.random.Generator, *, frozen: bool = False) -> Singles:
+    """Uniform in ±1/√inputs; the scale's bias gives the targets' deviation, which is 1, or is ``frozen`` at LEAST_SCALE."""
     layers = [rng.uniform(-1.0, 1.0, (out, inputs + 1)) / math.sqrt(inputs) for inputs, out in itertools.pairwise(sizes)]
     layers[-1][1, -1] = math.log(math.expm1(1.0 - LEAST_SCALE))  # softplus⁻¹
+    if frozen:
+        layers[-1][1] = [0.0] * sizes[-2] + [FROZEN]
     return np.concatenate([layer.ravel() for layer in layers]).astype(np.float32)
 
 
