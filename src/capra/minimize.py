@@ -30,7 +30,8 @@ __all__ = ["Evaluation", "Improvement", "Minimizer", "Minimum", "minimize"]
 FLOOR = 1e-6
 """Costs below this are all the same: models see logarithms, and a cutoff is positive."""
 CANDIDATES = 2_000
-"""Random configurations that the acquisition function looks at before each evaluation."""
+"""Random configurations that the acquisition function looks at before each evaluation; ``smac`` has five times as many, but
+only a fit now and then, and nobody says here what an evaluation takes beside our own time."""
 _DESIGN, _CHOICES = 0, 1
 """Streams of random numbers."""
 
@@ -72,9 +73,9 @@ class Minimizer:
     """The search as questions and answers: ``ask`` what to evaluate and up to where, ``tell`` what came of it.
 
     The default configuration comes first, then a Latin hypercube, then what the model proposes. What is asked next depends
-    on the seed and on what was told, and on nothing else: a new minimizer that is told the same asks the same. Several
-    questions may be open at a time. The function is taken to be deterministic: of a configuration that is told twice, the
-    first complete value counts.
+    on the seed and on what was told, and on nothing else: a new minimizer that is told the same ``observations`` asks the
+    same. Several questions may be open at a time; what they may cost at most is kept free. The function is taken to be
+    deterministic: of a configuration that is told twice, the first complete value counts.
     """
 
     def __init__(
@@ -101,11 +102,11 @@ class Minimizer:
         self.space = as_space(space)
         self._budget, self._largest = _positive("budget", budget), _positive("cutoff", cutoff)
         self._slack = _positive("slack", slack, least=1.0)
-        self._evaluations = int(_positive("evaluations", evaluations, least=1))
+        self._evaluations = _whole("evaluations", evaluations)
         self._seed = _seed(seed)
         self._history = History(Objective("runtime", penalty=1.0), math.inf)
         self._suggester = _suggester(self.space, model, acquisition)
-        self._design = _design(self.space, int(_positive("initial", initial, least=1)), self._rng(_DESIGN))
+        self._design = _design(self.space, _whole("initial", initial), self._rng(_DESIGN))
         self._open: dict[Configuration, float] = {}
         self.observations: list[Evaluation] = []
         self.trajectory: list[Improvement] = []
@@ -124,35 +125,47 @@ class Minimizer:
 
     @property
     def cutoff(self) -> float:
-        """Up to where the next evaluation may go: κ = ξ · f_min (§3), and never beyond the budget."""
+        """Up to where the next evaluation may go: κ = ξ · f_min (§3), and never beyond what is left of the budget."""
         bound = self._slack * max(self.best.cost, FLOOR) if self.best else math.inf
-        return min(bound, self._largest, self._budget - self.spent)
+        return min(bound, self._largest, self._left)
+
+    @property
+    def _left(self) -> float:
+        """Of the budget, when all open questions have reached their cutoffs."""
+        return self._budget - self.spent - sum(self._open.values()) if math.isfinite(self._budget) else math.inf
 
     @property
     def exhausted(self) -> str | None:
-        """ "budget" or "evaluations" if there are none left."""
-        if self.spent >= self._budget:
+        """ "budget" or "evaluations" if there are none left, now that some questions are open."""
+        if self._left <= 0.0:
             return "budget"
-        return "evaluations" if len(self.observations) >= self._evaluations else None
+        return "evaluations" if len(self.observations) + len(self._open) >= self._evaluations else None
 
     # --- questions and answers ---
 
     def ask(self) -> tuple[dict[str, Value], float] | None:
-        """A configuration to evaluate and its cutoff; None if nothing is left to spend or to try."""
+        """A configuration to evaluate and its cutoff; None if nothing is left to spend or to try.
+
+        While questions are open that may only mean "not now": the first one may cost the whole budget unless there is a
+        ``cutoff``.
+        """
         config = None if self.exhausted else self._choose()
         if config is None:
             return None
         self._open[config] = self.cutoff
         return dict(config), self._open[config]
 
-    def tell(self, config: Mapping[str, Any], cost: float | None, *, censored: bool = False) -> None:
+    def tell(
+        self, config: Mapping[str, Any], cost: float | None, *, censored: bool = False, cutoff: float | None = None
+    ) -> None:
         """The cost of a configuration; if ``censored``, it was stopped there and its true cost is at least that.
 
         None means that it reached the cutoff it was asked with. A cost above that cutoff counts as that, too. Configurations
-        that nobody asked for are welcome: what is known beforehand makes the search shorter.
+        that nobody asked for are welcome: what is known beforehand makes the search shorter. ``cutoff`` is for them: the one
+        that they were evaluated with.
         """
         checked = self.space.configuration(config)
-        cutoff = self._open.get(checked, math.inf)
+        cutoff = self._open.get(checked, math.inf) if cutoff is None else _positive("cutoff", cutoff)
         evaluation = _evaluation(dict(checked), cost, cutoff, censored)
         self._open.pop(checked, None)
         is_first = not self._history.record(checked).costs
@@ -169,11 +182,13 @@ class Minimizer:
         if not len(self._history):  # all of the design is under way, and there is nothing to fit a model to
             return next(filter(self._is_new, self.space.decode(self.space.sample(CANDIDATES, rng))), None)
         incumbent = Configuration(self.best.config) if self.best else None
-        found = self._suggester.suggest(self._history, incumbent, rng, count=len(self._open) + 1)  # Alg. 2 l. 3–4
+        pending = [(config, None) for config in self._open]
+        found = self._suggester.suggest(self._history, incumbent, rng, count=len(pending) + 1, pending=pending)  # l. 3–4
         return next(filter(self._is_new, found), None)
 
     def _is_new(self, config: Configuration) -> bool:
-        """A configuration that was cut stays beaten, because cutoffs never rise."""
+        """A configuration that was cut stays beaten, because cutoffs never rise. (If a function stopped before its cutoff,
+        nobody knows; it is not asked again.)"""
         return config not in self._open and not self._history.record(config).known
 
     def _rng(self, *decision: int) -> np.random.Generator:
@@ -207,9 +222,9 @@ def minimize(f: Callable[[dict[str, Value], float], Any], space: Any, *, budget:
 def _suggester(space: Space, model: str, acquisition: str | None) -> Suggester:
     from capra.search.observations import Observations  # models need scipy, which is slow to import
     from capra.search.suggest import Suggester
-    from capra.search.surrogates import chosen_model
+    from capra.search.surrogates import FINE, chosen_model
 
-    make, used = chosen_model(model, acquisition)
+    make, used = chosen_model(model, acquisition, exact=True)
     return Suggester(
         space,
         Observations(space, [None], floor=FLOOR),
@@ -217,6 +232,7 @@ def _suggester(space: Space, model: str, acquisition: str | None) -> Suggester:
         lambda types, seed: make(types, seed, None),
         acquisition=used,
         candidates=CANDIDATES,
+        refine=model in FINE,
     )
 
 
@@ -271,9 +287,23 @@ def _cost(cost: Any) -> float:
 
 
 def _positive(name: str, value: Any, least: float = 0.0) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= least or value == 0:
+    number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else _float(value)
+    if not number >= least or number == 0.0:
         raise InputError(f"{name} is {shown(value)}", hint=f"a number {f'of at least {least:g}' if least else 'above 0'}")
-    return float(value)
+    return number
+
+
+def _float(value: Real) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond all others
+        return math.inf if value > 0 else -math.inf  # type: ignore[operator]
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InputError(f"{name} is {shown(value)}", hint="a whole number of at least 1")
+    return int(value)
 
 
 def _seed(seed: Any) -> int:

@@ -35,6 +35,24 @@ def test_the_best_candidates_are_near_the_top() -> None:
     assert len(set(_kernels.hash_rows(rows))) == 10
 
 
+def test_finer_steps_come_nearer() -> None:
+    """In a hollow that is twice as long as it is wide, and not parallel to an axis."""
+    space = Space([Real("x", 0.0, 1.0, 0.5), Real("y", 0.0, 1.0, 0.5)])
+
+    def hollow(rows: np.ndarray) -> np.ndarray:
+        x, y = rows[:, 0] - 0.3, rows[:, 1] - 0.8
+        return np.asarray(-4.0 * (x - y) ** 2 - (x + y) ** 2)
+
+    def distance(seed: int, refine: bool) -> float:
+        rng = np.random.default_rng(seed)
+        rows = best_candidates(space, hollow, np.empty((0, 2)), rng, count=1, random=200, refine=refine)
+        return float(np.abs(rows[0] - [0.3, 0.8]).max())
+
+    near, far = (np.median([distance(seed, refine) for seed in range(11)]) for refine in (True, False))
+    assert near < 0.001
+    assert near < far / 10
+
+
 def test_what_was_seen_is_not_proposed_again() -> None:
     rng = np.random.default_rng(1)
     first = best_candidates(SPACE, hill, np.empty((0, 4)), rng, count=5, random=100)

@@ -12,7 +12,7 @@ from capra.errors import FormatError, SpaceError
 from capra.space import And, Apply, Categorical, Compare, Integer, Literal, Member, Name, Or, Ordinal, Real, Space, equals
 from capra.space.arguments import Arguments
 from capra.space.files import read_space
-from capra.space.irace import irace3_forbidden, irace_digits, parse_irace, read_irace, write_irace, write_irace3
+from capra.space.irace import irace3_forbidden, irace_digits, parse_irace, write_irace, write_irace3
 from tests.space.strategies import IRACE, some, spaces
 
 ACO = """\
@@ -137,7 +137,7 @@ def test_hints() -> None:
 def test_irace_is_recognised_by_what_it_holds(tmp_path: Path) -> None:
     path = tmp_path / "parameters.pcs"
     path.write_text(ACO)
-    assert read_space(path) == read_irace(path) == parse_irace(ACO)
+    assert read_space(path) == parse_irace(ACO)
 
 
 # --- round trips ---

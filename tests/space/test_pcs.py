@@ -10,7 +10,7 @@ from hypothesis import given
 from capra.errors import FormatError, SpaceError
 from capra.space import And, Apply, Categorical, Compare, Integer, Literal, Member, Name, Or, Ordinal, Real, Space, equals
 from capra.space.files import read_space
-from capra.space.pcs import parse_pcs, read_pcs, write_pcs
+from capra.space.pcs import parse_pcs, write_pcs
 from tests.space.strategies import PCS, some, spaces
 
 
@@ -218,7 +218,7 @@ def test_files_are_recognised_by_what_they_hold(tmp_path: Path) -> None:
 def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path) -> None:
     path = tmp_path / "a.pcs"
     path.write_bytes(b"\xef\xbb\xbfa {x}[x]\n")
-    assert read_pcs(path).names == ("a",)
+    assert read_space(path).names == ("a",)
 
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:

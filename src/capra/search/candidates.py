@@ -22,10 +22,14 @@ STARTS = 10
 """Local searches: half from the best configurations seen, half from the best random ones."""
 STEPS = 30
 """Moves of a local search at most; most end long before."""
+FINER = (0.05, 0.0125, 0.003, 0.0008)
+"""Deviations of the steps of further local searches, in shares of the range: to the digits that make a difference of 1 %."""
+REFINED = 5
+"""The best of the local searches are taken further."""
 PARENTS = 10
 """Mutants are made of so many of the best configurations seen."""
 STEP = 0.2
-"""Standard deviation of a mutated number, in shares of the range: that of a one-exchange neighbour."""
+"""Standard deviation of a mutated number, in shares of the range, and of a one-exchange neighbour."""
 
 
 def best_candidates(
@@ -37,12 +41,14 @@ def best_candidates(
     count: int,
     random: int,
     seen: Floats | None = None,
+    refine: bool = False,
 ) -> Floats:
     """Up to ``count`` different configurations with the best scores, best first, none of them in ``seen``.
 
     ``known`` (m, d) holds what the model has learnt from, the most promising first: local searches start there and from the
     best of ``random`` random ones (Hutter, Hoos & Leyton-Brown 2011, §4.3). ``seen`` are those of them that are not wanted
-    again: all, unless an earlier tuning made some of the runs.
+    again: all, unless an earlier tuning made some of the runs. ``refine``: local searches go on with finer and finer steps,
+    which pays where the score is smooth and a percent of a number's range makes a difference.
 
     If more are wanted than local searches find, half as many mutants are looked at as well: a fit may have to feed a hundred
     races, and among random configurations of many parameters a model finds hardly any that are better than chance would
@@ -55,6 +61,8 @@ def best_candidates(
     first = _best(scores, max(STARTS // 2, STARTS - len(known)))
     starts = np.vstack([known[: STARTS // 2], fresh[first]])
     found, values = local_search(space, score, starts, rng)
+    if refine:
+        found, values = _refined(space, score, found[_best(values, REFINED)], rng)
     rows = np.vstack([found, fresh])
     order = np.argsort(-np.concatenate([values, scores]), kind="stable")
     return unseen(rows[order], seen)[:count]
@@ -75,7 +83,9 @@ def mutants(space: Space, parents: Floats, count: int, rng: np.random.Generator)
     return found[~space.forbidden_rows(found)]
 
 
-def local_search(space: Space, score: Score, starts: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def local_search(
+    space: Space, score: Score, starts: Floats, rng: np.random.Generator, *, sigma: float = STEP
+) -> tuple[Floats, Floats]:
     """Where steepest ascent over one-exchange neighbours leads from each start, and the scores there.
 
     All searches move together, so that each step is one batch for the model.
@@ -85,10 +95,16 @@ def local_search(space: Space, score: Score, starts: Floats, rng: np.random.Gene
     for _ in range(STEPS):
         if not len(moving):
             break
-        near, origin = space.neighbours(rows[moving], rng)
+        near, origin = space.neighbours(rows[moving], rng, sigma=sigma)
         if not len(near):
             break
         moving = _move(rows, values, moving, near, origin, score(near))
+    return rows, values
+
+
+def _refined(space: Space, score: Score, rows: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    for sigma in FINER:
+        rows, values = local_search(space, score, rows, rng, sigma=sigma)
     return rows, values
 
 

@@ -26,8 +26,6 @@ Pending = tuple[Configuration, str | None]
 """A configuration, and the instance on which it is running."""
 BELIEVED = 0.01
 """Runs under way count if they are more than this share of those that are known."""
-BLOCK = 100_000
-"""Rows of configurations with instances that a model is asked about at a time."""
 
 
 class ModelFactory(Protocol):
@@ -41,6 +39,7 @@ class Suggester:
 
     Rows of the model are a configuration's codes followed by what is known of the instance: its features and how hard it
     has been. ``acquisition`` is one of ``ACQUISITIONS``, or "thompson": the minimiser of one function drawn from the model.
+    ``refine``: its maximum is looked for to more digits.
     """
 
     def __init__(
@@ -53,6 +52,7 @@ class Suggester:
         acquisition: str,
         candidates: int,
         pool: Floats | None = None,
+        refine: bool = False,
     ) -> None:
         self.space = space
         self.observations = observations
@@ -61,6 +61,7 @@ class Suggester:
         self._acquisition = acquisition
         self._candidates = candidates
         self._pool = pool
+        self._refine = refine
         self.learnt: tuple[Surrogate, Floats] | None = None
         """The last model, and the rows of the instances that it was shown."""
         self._marginals: dict[Configuration, tuple[float, float]] = {}
@@ -91,7 +92,12 @@ class Suggester:
             rows = fresh[np.argsort(-score(fresh), kind="stable")[:count]] if len(fresh) else fresh
         else:
             known = codes[np.argsort(mean, kind="stable")]
-            rows = best_candidates(self.space, score, known, rng, count=count, random=self._candidates, seen=tried)
+            random = self._candidates
+            if instances.shape[1]:
+                random = min(random, getattr(model, "candidates", random))  # a Gaussian process takes them one by one
+            rows = best_candidates(
+                self.space, score, known, rng, count=count, random=random, seen=tried, refine=self._refine
+            )
         return self.space.decode(rows)
 
     def learn(self, history: History, rng: np.random.Generator, until: int | None = None) -> tuple[Surrogate, Floats]:
@@ -153,9 +159,16 @@ class Suggester:
             censored = np.append(censored, np.zeros(len(believed[1]), dtype=np.bool_))
         types = np.concatenate([self.space.types, np.zeros(instances.shape[1], dtype=np.intp)]).astype(np.int64)
         model = self._make_model(types, seed)
-        most = getattr(model, "largest", len(y))  # a Gaussian process takes only so many
-        shown = np.random.default_rng(seed).permutation(len(y))[:most] if len(y) > most else slice(None)
+        shown = self._shown(len(y), getattr(model, "largest", len(y)), seed)
         return model.fit(X[shown], y[shown], censored[shown]), instances
+
+    def _shown(self, rows: int, most: int, seed: int) -> NDArray[np.intp] | slice:
+        """Which rows a model that takes only so many gets: by chance, but those of other tunings last."""
+        if rows <= most:
+            return slice(None)
+        order = np.random.default_rng(seed).permutation(rows)
+        borrowed = np.append(self.observations.borrowed, np.zeros(rows - len(self.observations), dtype=np.bool_))
+        return order[np.argsort(borrowed[order], kind="stable")][:most]
 
     def _instance_rows(self, config: NDArray[np.intp], instance: NDArray[np.intp], y: Floats) -> Floats:
         if len(self._features) < 2:
@@ -174,13 +187,10 @@ class Suggester:
     def _drawn(self, model: Surrogate, instances: Floats, seed: int) -> Score:
         """Minus one function of the model, the same at every call, averaged over instances where there are some."""
 
-        def block(rows: Floats) -> Floats:
+        def drawn(rows: Floats) -> Floats:
             rng = np.random.default_rng(seed)
             if not instances.shape[1]:
                 return -model.sample(rows, rng)
-            joint = np.hstack([np.repeat(rows, len(instances), axis=0), np.tile(instances, (len(rows), 1))])
-            costs = 10.0 ** model.sample(joint, rng).reshape(len(rows), len(instances))
-            return np.asarray(-np.log10(costs.mean(axis=1)))
+            return -model.sample_marginal(rows, instances, rng)
 
-        size = max(1, BLOCK // len(instances))
-        return lambda rows: np.concatenate([block(rows[i : i + size]) for i in range(0, len(rows), size)])
+        return drawn

@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from capra.errors import InputError, did_you_mean
+from capra.errors import InputError, did_you_mean, shown
 from capra.models import CensoredForest, CensoredGP, Surrogate, TobitEnsemble, TobitNetwork
 from capra.search.acquisition import ACQUISITIONS
 
-__all__ = ["MODELS", "Maker", "chosen_model"]
+__all__ = ["FINE", "MODELS", "Maker", "chosen_model"]
 
 Maker = Callable[[NDArray[np.int64], int, float | None], Surrogate]
 """(types of the columns, seed, upper bound of imputed values) to a surrogate."""
@@ -30,14 +30,30 @@ MODELS: Mapping[str, tuple[Maker, str]] = {
     "gp": (lambda types, seed, _: CensoredGP(types=types, seed=seed), "log-ei"),
 }
 
+EXACT: Mapping[str, Maker] = {
+    "network": lambda types, seed, upper: TobitNetwork(types=types, seed=seed, upper=upper, known_noise=0.0),
+    "ensemble": lambda types, seed, upper: TobitEnsemble(types=types, seed=seed, upper=upper, known_noise=0.0),
+    "gp": lambda types, seed, _: CensoredGP(types=types, seed=seed, known_noise=0.0),
+}
+"""Those that can be told that there is no noise."""
+FINE = frozenset({"gp"})
+"""Their best candidates are worth many digits. Networks differ from each other by more than that."""
 
-def chosen_model(model: str, acquisition: str | None) -> tuple[Maker, str]:
-    """The maker of a model and the acquisition function to use: the one asked for, or the model's usual one."""
+
+def chosen_model(model: str, acquisition: str | None, *, exact: bool = False) -> tuple[Maker, str]:
+    """The maker of a model and the acquisition function to use: the one asked for, or the model's usual one.
+
+    ``exact``: the same configuration costs the same each time.
+    """
     make, usual = MODELS[_known("model", model, MODELS)]
-    return make, _known("acquisition function", acquisition or usual, [*ACQUISITIONS, "thompson"])
+    return EXACT.get(model, make) if exact else make, _known(
+        "acquisition function", acquisition or usual, [*ACQUISITIONS, "thompson"]
+    )
 
 
-def _known(what: str, name: str, names: Mapping[str, object] | list[str]) -> str:
-    if name not in names:
-        raise InputError(f"unknown {what} {name!r}", hint=did_you_mean(name, names) or "one of " + ", ".join(names))
+def _known(what: str, name: object, names: Mapping[str, object] | list[str]) -> str:
+    if not isinstance(name, str) or name not in names:
+        raise InputError(
+            f"unknown {what} {shown(name)}", hint=did_you_mean(str(name), names) or "one of " + ", ".join(names)
+        )
     return name

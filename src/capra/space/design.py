@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capra import _kernels
-from capra.errors import InputError, did_you_mean
+from capra.errors import InputError, did_you_mean, shown
 from capra.space.space import Space
 
 __all__ = ["DESIGNS", "distinct", "initial_design"]
@@ -23,7 +23,7 @@ def initial_design(space: Space, kind: str, n: int, rng: np.random.Generator) ->
     ``n`` configurations gives fewer.
     """
     if kind not in DESIGNS:
-        raise InputError(f"unknown design {kind!r}", hint=did_you_mean(kind, DESIGNS) or ", ".join(DESIGNS))
+        raise InputError(f"unknown design {shown(kind)}", hint=did_you_mean(str(kind), DESIGNS) or ", ".join(DESIGNS))
     rows = space.spread(DESIGNS[kind](n, len(space), rng))
     rows = rows[~space.forbidden_rows(rows)]
     spare = space.sample(2 * n, rng)

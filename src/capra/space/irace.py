@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from capra.errors import SpaceError
-from capra.formats.text import Scanner, numbered_lines, read_text
+from capra.formats.text import Scanner, numbered_lines
 from capra.runs import Value
 from capra.space.draft import Draft
 from capra.space.grammar import IRACE, Dialect, format_expression, parse_expression
@@ -31,7 +31,6 @@ __all__ = [
     "irace_digits",
     "irace_names",
     "parse_irace",
-    "read_irace",
     "write_irace",
     "write_irace3",
 ]
@@ -50,13 +49,8 @@ _R_WORDS = frozenset("if else repeat while function for next break in TRUE FALSE
 _DIGITS = re.compile(r"digits\s*=\s*\d{1,2}", re.ASCII)
 
 
-def read_irace(path: str | Path) -> Space:
-    """The space of an irace parameter file; its switches are in ``space.switches``."""
-    return parse_irace(read_text(path), path)
-
-
 def parse_irace(text: str, path: str | Path = "<irace>") -> Space:
-    """The space of an irace parameter text; ``path`` is what errors name."""
+    """The space of an irace parameter text, its switches in ``space.switches``; ``path`` is what errors name."""
     reader = _Reader(path)
     for number, line in numbered_lines(text, path):
         content = _without_comment(line)

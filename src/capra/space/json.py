@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from capra.errors import FormatError, SpaceError
-from capra.formats.text import numbered_lines, read_text
+from capra.formats.text import numbered_lines
 from capra.runs import Value
 from capra.space.draft import Draft
 from capra.space.expressions import And, Compare, Expression, Literal, Member, Name, Or
@@ -23,7 +23,7 @@ from capra.space.grammar import DEEPEST
 from capra.space.parameters import Categorical, Integer, Ordinal, Parameter, Real
 from capra.space.space import Space
 
-__all__ = ["parse_json", "read_json", "write_json"]
+__all__ = ["parse_json", "write_json"]
 
 FORMAT_VERSION = 0.4
 
@@ -39,11 +39,6 @@ _RELATIONS = {
 }
 _CONDITION_NAMES = {operator: name for name, operator in _CONDITIONS.items()}
 _RELATION_NAMES = {operator: name for name, operator in _RELATIONS.items()}
-
-
-def read_json(path: str | Path) -> Space:
-    """The space of a ConfigSpace JSON file."""
-    return parse_json(read_text(path), path)
 
 
 def parse_json(text: str, path: str | Path = "<json>") -> Space:

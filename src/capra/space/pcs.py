@@ -22,7 +22,7 @@ import re
 from pathlib import Path
 
 from capra.errors import SpaceError, did_you_mean
-from capra.formats.text import Scanner, numbered_lines, read_text, strip_comment
+from capra.formats.text import Scanner, numbered_lines, strip_comment
 from capra.runs import Value
 from capra.space.draft import Draft
 from capra.space.expressions import And, Compare, Expression, Literal, Member, Name, Or
@@ -30,7 +30,7 @@ from capra.space.grammar import SMAC2, format_expression, parse_expression
 from capra.space.parameters import LONGEST_TEXT, Categorical, Discrete, Integer, Ordinal, Parameter, Real
 from capra.space.space import Space
 
-__all__ = ["parse_pcs", "read_pcs", "write_pcs"]
+__all__ = ["parse_pcs", "write_pcs"]
 
 _NAME = re.compile(r"[A-Za-z0-9_\-@.:;\\/?!$%&*+<>]+", re.ASCII)
 _VALUE = re.compile(r"(?:(?!&&)[^\s,{}\[\]|=#\"'])+")
@@ -43,13 +43,8 @@ _CLASSIC = re.compile(r"[^=]*[^=<>!]=[^=]")
 _HEADING = re.compile(r"(?:parameters?|conditionals?|conditions?|forbidden(?:\s+\w+)?)\s*:?", re.IGNORECASE)
 
 
-def read_pcs(path: str | Path) -> Space:
-    """The space of a PCS file, old or new."""
-    return parse_pcs(read_text(path), path)
-
-
 def parse_pcs(text: str, path: str | Path = "<pcs>") -> Space:
-    """The space of a PCS text; ``path`` is what errors name."""
+    """The space of a PCS text, old or new; ``path`` is what errors name."""
     reader = _Reader(path)
     for number, line in numbered_lines(text, path):
         content = strip_comment(line)
