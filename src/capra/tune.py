@@ -44,7 +44,7 @@ REPEAT_SHARE = 0.01
 
 def tune(
     scenario: Scenario,
-    strategy: str = "roar",
+    strategy: str = "smac",
     *,
     seed: int = 0,
     workers: int | None = None,

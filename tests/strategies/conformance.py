@@ -151,12 +151,17 @@ LIGHT: dict[str, dict[str, object]] = {
 
 
 def make(
-    name: str, given: Scenario | None = None, seed: int = 0, decisions: Decisions | None = None, **options: object
+    name: str,
+    given: Scenario | None = None,
+    seed: int = 0,
+    decisions: Decisions | None = None,
+    clock: Callable[[], float] = lambda: 0.0,
+    **options: object,
 ) -> Strategy:
     decisions = decisions or Decisions()
     chosen = LIGHT.get(name, {}) | options
     strategy = make_strategy(
-        name, Context(given or scenario(), seed, decisions.recall, decisions.record, options=dict(chosen))
+        name, Context(given or scenario(), seed, decisions.recall, decisions.record, clock, options=dict(chosen))
     )
     decisions.runs = lambda: len(strategy.history)
     return strategy

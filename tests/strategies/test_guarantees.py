@@ -186,7 +186,7 @@ def test_status_has_a_line_for_the_certificate() -> None:
         "warnings": ["Beware."],
     }
     document: dict[str, Any] = {
-        "name": "x", "runs": 1, "statuses": {}, "under_way": 0, "target_time": 1.0, "own_time": 0.0, "wall": 0.0,
+        "name": "x", "runs": 1, "statuses": {}, "under_way": 0, "interrupted": 0, "target_time": 1.0, "own_time": 0.0, "wall": 0.0,
         "unit": "cpu", "budget": {"cpu": None, "wall": None, "runs": None}, "incumbent": None, "certificate": promise,
         "audited_rejections": None, "repeats": {"runs": 0}, "warnings": [],
     }  # fmt: skip

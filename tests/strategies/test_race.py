@@ -94,16 +94,6 @@ def told(strategy: Race, config: Configuration, instance: str, time: float, aske
     strategy.tell(Run(request, Outcome(Status.SUCCESS, time, KAPPA), asked_by))
 
 
-def test_rejected_when_strictly_worse_on_the_shared_pairs() -> None:
-    history = History(scenario().objective, KAPPA)
-    one, two = Configuration({"c": 1}), Configuration({"c": 2})
-    for config, times in ((one, (3.0, 2.0, 10.0)), (two, (2.0, 10.0))):
-        for k, time in enumerate(times):
-            history.add(Run(RunRequest(config, f"i{k}", 0, KAPPA), Outcome(Status.SUCCESS, time, KAPPA)))
-    assert history.dominates(one, two)  # ĉ_2(λ') = 6 > ĉ_2(λ̂) = 2.5
-    assert not history.dominates(two, one)
-
-
 def test_the_lecture_on_capping() -> None:
     """Incumbent 4 + 2, challenger 3 and then 300: cut after 6 − 3 = 3 (the slide's 4 is the first whole second over it)."""
     assert next_cutoff(4 + 2, 3, slack=1.0, kappa_max=KAPPA) == 3.0

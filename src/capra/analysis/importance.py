@@ -89,7 +89,7 @@ class Importance:
             threads = os.cpu_count() or 1  # the result does not depend on them
             return CensoredForest(trees, censoring, types, upper, number, threads=threads)
 
-        suggester = make_suggester(Context(scenario, seed), forest)
+        suggester = make_suggester(Context(scenario, seed), forest, plain=True)
         model, self._instances = suggester.learn(history, np.random.default_rng(seed))
         if not isinstance(model, CensoredForest):
             raise InputError("importance is worked out from forests only")

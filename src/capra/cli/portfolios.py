@@ -109,11 +109,10 @@ def run(
     Where no configuration answers in time the last one's output is printed, and the exit code is 124.
     """
     from capra.deploy import run_portfolio, summary
-    from capra.portfolio.product import read_portfolio
 
     ran = run_portfolio(file, instance, seed=seed, cutoff=cutoff, cores=cores)
     if as_json:
-        print_json(summary(ran, read_portfolio(file)))
+        print_json(summary(ran))
         return
     if ran.facts is not None:
         for stream, said in ((sys.stdout, ran.facts.stdout), (sys.stderr, ran.facts.stderr)):

@@ -49,7 +49,7 @@ def tune(
     out: Annotated[Path, typer.Option(help="Folder for the run; a tuning that is there already is resumed.")] = Path(
         "runs/latest"
     ),
-    strategy: Annotated[str, typer.Option(help=f"One of {', '.join(STRATEGIES)}.")] = "roar",
+    strategy: Annotated[str, typer.Option(help=f"One of {', '.join(STRATEGIES)}.")] = "smac",
     warm_start: Annotated[
         list[Path] | None,
         typer.Option(

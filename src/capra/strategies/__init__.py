@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -9,7 +10,7 @@ from importlib import import_module
 from capra.errors import InputError, did_you_mean
 from capra.strategies.base import Context, Strategy
 
-__all__ = ["BUILDERS", "GUARANTEED", "STRATEGIES", "Context", "Strategy", "make_strategy"]
+__all__ = ["BUILDERS", "GUARANTEED", "STRATEGIES", "Context", "Strategy", "make_strategy", "options_of"]
 
 STRATEGIES: Mapping[str, str] = {
     "smac": "smac:smac",
@@ -55,5 +56,19 @@ def make_strategy(name: str, context: Context) -> Strategy:
     except TypeError as error:
         if not (unknown := re.search(r"unexpected keyword argument '(\w+)'", str(error))):
             raise
-        page = "guarantees" if name in GUARANTEED else "classics" if name in ("ils", "gga", "irace") else "racing"
-        raise InputError(f"strategy {name} has no option {unknown[1]!r}", hint=f"docs/{page}.md lists them") from None
+        options = options_of(make)
+        hint = did_you_mean(unknown[1], options) or f"its options are {', '.join(options)}"
+        raise InputError(f"strategy {name} has no option {unknown[1]!r}", hint=hint) from None
+
+
+def options_of(make: Callable[..., Strategy]) -> list[str]:
+    """What a strategy may be given by name: its own options, then those of what it hands the rest to."""
+    from capra.strategies.race import Race  # imports this package
+
+    found: list[str] = []
+    for part in inspect.getmro(make) if inspect.isclass(make) else (make, Race):
+        parameters = inspect.signature(part).parameters.values()
+        found += [option.name for option in parameters if option.kind is option.KEYWORD_ONLY and option.name != "believer"]
+        if not any(option.kind is option.VAR_KEYWORD for option in parameters):
+            break
+    return found

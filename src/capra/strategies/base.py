@@ -32,7 +32,8 @@ class Strategy(Protocol):
     """Everything it was told."""
 
     @property
-    def incumbent(self) -> Configuration | None: ...
+    def incumbent(self) -> Configuration | None:
+        """The best configuration so far; None before there is one. Never one that gave a wrong answer."""
 
     @property
     def certificate(self) -> Certificate | None:
@@ -42,9 +43,11 @@ class Strategy(Protocol):
     def lines(self) -> Sequence[str]:
         """What it writes down on its way, for a log: lines are only added, at the end."""
 
-    def ask(self, n: int) -> list[RunRequest]: ...
+    def ask(self, n: int) -> list[RunRequest]:
+        """Up to ``n`` runs to make next."""
 
-    def tell(self, run: Run) -> None: ...
+    def tell(self, run: Run) -> None:
+        """A run is over; also those of earlier processes, on resume."""
 
     def why(self, request: RunRequest) -> str:
         """Who asked for this run, for the store; ``tell`` finds it in ``Run.asked_by``."""
@@ -52,7 +55,8 @@ class Strategy(Protocol):
     def describe(self) -> list[tuple[str, str]]:
         """Where it stands, for people: (word, text) lines; those without a word are shown only where there is room."""
 
-    def tighten(self) -> list[tuple[RunRequest, float]]: ...
+    def tighten(self) -> list[tuple[RunRequest, float]]:
+        """Runs under way that need less time than they were given, each with its new cutoff."""
 
 
 @dataclass

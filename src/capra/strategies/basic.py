@@ -14,7 +14,7 @@ __all__ = ["Basic", "basic"]
 class Basic(Race):
     """Random configurations, each run on the first N pairs before it is compared (the lecture's Basic(N))."""
 
-    def __init__(self, context: Context, *, n: int = 10, **options: Any) -> None:
+    def __init__(self, context: Context, *, n: int, **options: Any) -> None:
         super().__init__(context, RandomProposer(context), **options)
         self.n = checked("n", n, 1, whole=True)
 
@@ -25,6 +25,6 @@ class Basic(Race):
         return self.n
 
 
-def basic(context: Context, **options: Any) -> Basic:
-    """Basic(N), ``n=10`` by default."""
-    return Basic(context, **options)
+def basic(context: Context, *, n: int = 10, **options: Any) -> Basic:
+    """Basic(N)."""
+    return Basic(context, n=n, **options)

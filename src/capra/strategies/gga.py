@@ -58,6 +58,8 @@ class Plan:
 
 @dataclass(frozen=True)
 class Individual:
+    """A configuration with its gender and its age in generations."""
+
     config: Configuration
     competitive: bool
     age: int

@@ -34,6 +34,8 @@ _DESIGN, _FITS = 6, 7
 Floats = NDArray[np.float64]
 LIST = 20
 """Suggestions that are kept of one fit, at least."""
+OWN = ("challenger", "incumbent", "audit")
+"""Who asks for the runs of a race. Others are made again, to watch the machine: they decide nothing."""
 GROWTH = 0.01
 """The runs must be so many more than at the last fit: then all fits together take no longer than a hundred of the last one,
 whatever a second of ours costs."""
@@ -66,19 +68,22 @@ class ModelProposer:
         self._plan = plan
         self._random = RandomProposer(context)
         self._design = self._initial_design()
-        self._fits = self._known = 0
+        self._fits = self._known = self._runs_then = 0
         self._last_number, self._last_seconds, self._total_seconds = -plan.refit, 0.0, 0.0
         self._list: list[Configuration] = []
         self._suggested: set[Configuration] = set()
-        self._counted, self._times = 0, {True: 0.0, False: 0.0}
-        """Runs looked at, and the time of challengers that were suggested, and of others."""
+        self._seen = self._runs = 0
+        """Runs looked at, and those of them that the race asked for."""
+        self._times = {True: 0.0, False: 0.0}
+        """Of challengers that were suggested, and of others."""
         while (stored := context.recall("fit", str(self._fits))) is not None:
             self._remember(stored)
 
     def propose(self, number: int, history: History, busy: Busy, incumbent: Configuration | None) -> Configuration | None:
+        self._look(history)
         if number < len(self._design) and self._design[number] not in busy:
             return self._design[number]
-        if incumbent is None or self._random_is_due(history):
+        if incumbent is None or self._random_is_due():
             return self._random.propose(number, history, busy, incumbent)
         if self._is_due(number, history):
             self._refit(number, history, busy, incumbent)
@@ -93,16 +98,21 @@ class ModelProposer:
             self._suggester.learn(history, self._context.rng(_FITS, self._fits - 1), self._known)
         return self._suggester.belief(config, incumbent, pair, history)
 
-    def _random_is_due(self, history: History) -> bool:
+    def _look(self, history: History) -> None:
+        """Count the runs that are new, and the challengers' time."""
+        for run in history.runs[self._seen :]:
+            if run.asked_by.startswith(OWN) and run.outcome.status is not Status.LOST:  # a replay sees no lost runs
+                self._runs += 1
+                if run.asked_by.startswith("challenger"):
+                    self._times[run.request.config in self._suggested] += run.outcome.time
+        self._seen = len(history)
+
+    def _random_is_due(self) -> bool:
         """Have random challengers had less than their share of the time?
 
         Time, not number: neighbours of a good configuration are nearly as good, and to tell so takes long races, while
         random ones mostly lose their first run. By number, few would be left to find another valley.
         """
-        for run in history.runs[self._counted :]:
-            if run.asked_by != "incumbent" and run.outcome.status is not Status.LOST:  # a replay sees no lost runs
-                self._times[run.request.config in self._suggested] += run.outcome.time
-        self._counted = len(history)
         return self._times[False] <= self._plan.random * sum(self._times.values())
 
     def _initial_design(self) -> list[Configuration]:
@@ -114,7 +124,7 @@ class ModelProposer:
 
     def _is_due(self, number: int, history: History) -> bool:
         """Challengers and runs since the last fit, and enough target time to pay for all fits so far and one more."""
-        if number < self._last_number + self._plan.refit or len(history) < (1.0 + GROWTH) * self._known:
+        if number < self._last_number + self._plan.refit or self._runs < (1.0 + GROWTH) * self._runs_then:
             return False
         return self._total_seconds + self._last_seconds <= self._plan.fit_share * history.spent
 
@@ -125,7 +135,8 @@ class ModelProposer:
         count = max(LIST, 2 * len(busy), 2 * (number - self._last_number))  # the next fit may be as far away as the last
         found = self._suggester.suggest(history, incumbent, rng, count=count, pending=pending)
         seconds = self._context.clock() - began
-        decision = {"number": number, "seconds": seconds, "known": known, "configs": [dict(config) for config in found]}
+        configs = [dict(config) for config in found]
+        decision = {"number": number, "seconds": seconds, "known": known, "runs": self._runs, "configs": configs}
         self._context.record("fit", str(self._fits), decision)
         self._remember(decision)
 
@@ -134,6 +145,7 @@ class ModelProposer:
         self._last_number, self._last_seconds = decision["number"], decision["seconds"]
         self._total_seconds += self._last_seconds
         self._known = decision["known"]
+        self._runs_then = decision.get("runs", self._known)  # older stores count all runs
         self._list = [Configuration(config) for config in decision["configs"]]
         self._suggested.update(self._list)
 
@@ -148,16 +160,17 @@ def _features(context: Context, instances: Sequence[str | None]) -> Floats:
 
 
 def make_suggester(
-    context: Context, model: str | Maker, acquisition: str | None = None, candidates: int = 10_000
+    context: Context, model: str | Maker, acquisition: str | None = None, candidates: int = 10_000, *, plain: bool = False
 ) -> Suggester:
     """Who learns from a scenario's runs and suggests what to try; ``model`` is one of ``search.surrogates.MODELS``, or makes
-    another one."""
-    make, used = chosen_model(model, acquisition) if isinstance(model, str) else (model, acquisition or "log-ei")
+    another one. With ``plain`` it learns qualities as they are: to explain them, not to search."""
+    make, used = (model, acquisition or "log-ei") if callable(model) else chosen_model(model, acquisition)
     scenario = context.scenario
     instances: list[str | None] = [instance.name for instance in scenario.instances] or [None]
-    logarithm = scenario.objective.kind == "runtime"
-    upper = math.log10(scenario.objective.worst(scenario.cutoff)) if logarithm else None
-    observations = Observations(scenario.space, instances, logarithm=logarithm, earlier=context.earlier.cells)
+    kind = scenario.objective.kind
+    upper = math.log10(scenario.objective.worst(scenario.cutoff)) if kind == "runtime" else None
+    seen = "plain" if plain and kind == "quality" else kind
+    observations = Observations(scenario.space, instances, kind=seen, earlier=context.earlier.cells)
     return Suggester(
         scenario.space,
         observations,
