@@ -20,13 +20,13 @@ from capra.formats.options import CNF
 from capra.models.base import Floats
 from capra.portfolio.product import Portfolio, read_portfolio
 from capra.portfolio.schedule import Plan
-from capra.runs import Outcome, RunRequest, Status
+from capra.runs import Configuration, Outcome, RunRequest, Status
 from capra.scenario import Scenario
 from capra.space.json import parse_json
 from capra.targets.command import CommandTarget
 from capra.targets.supervisor import Facts, Job, Supervised
 
-__all__ = ["Ran", "Runner", "run_portfolio"]
+__all__ = ["Ran", "Runner", "run_portfolio", "summary"]
 
 OUTPUT = 64 * 1024**2
 """Bytes of output that are kept at each end: the solver's whole answer is to be passed on."""
@@ -38,6 +38,7 @@ class Ran:
 
     answered: bool = False
     member: int | None = None
+    configuration: Configuration | None = None
     outcome: Outcome | None = None
     facts: Facts | None = None
     feature_time: float = 0.0
@@ -77,6 +78,7 @@ class Runner:
         self.ran = Ran()
 
     def run(self, cores: int = 1) -> Ran:
+        """Run until somebody answers or the time is up; whatever still runs then is killed."""
         began = time.monotonic()
         lanes = [_Lane(work) for work in self._lanes(cores)]
         try:
@@ -136,7 +138,8 @@ class Runner:
             )
             outcome = self.target.outcome(request, facts, directory)
             clock.used += outcome.time
-            self.ran.member, self.ran.outcome, self.ran.facts, self.ran.used = member, outcome, facts, clock.used
+            self.ran.member, self.ran.configuration = member, request.config
+            self.ran.outcome, self.ran.facts, self.ran.used = outcome, facts, clock.used
             if outcome.status is Status.SUCCESS:
                 return True
         return False
@@ -205,16 +208,16 @@ def _scenario(portfolio: Portfolio, file: Path, instance: str) -> Scenario:
     return Scenario(base=bases, **given)
 
 
-def summary(ran: Ran, portfolio: Portfolio) -> dict[str, object]:
+def summary(ran: Ran) -> dict[str, object]:
     """As plain data."""
-    outcome, member = ran.outcome, ran.member
+    outcome, config = ran.outcome, ran.configuration
     return {
         "answered": ran.answered,
         "status": None if outcome is None else str(outcome.status),
         "exit_code": None if ran.facts is None else ran.facts.exit_code,
         "answer": None if outcome is None else outcome.answer,
-        "configuration": None if member is None else json.loads(json.dumps(dict(portfolio.members[member]))),
-        "member": member,
+        "configuration": None if config is None else json.loads(json.dumps(dict(config))),
+        "member": ran.member,
         "time": None if outcome is None else outcome.time,
         "feature_time": ran.feature_time,
         "used": ran.used,

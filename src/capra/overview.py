@@ -150,7 +150,7 @@ def status_of(run: Path) -> dict[str, Any]:
     history, trajectory = load_history(run, scenario)
     with open_run(run) as store:
         notes = store.notes
-        under_way = len(store.open_leases())
+        opened, in_use = len(store.open_leases()), store.in_use
         audits = [data["wrong"] for _, _, _, data in store.decisions("audit")]
         promised = [data for _, _, _, data in store.decisions(CERTIFICATE)]
         earlier = store.decision(*KEPT)
@@ -163,7 +163,8 @@ def status_of(run: Path) -> dict[str, Any]:
         "name": scenario.name,
         "runs": len(history),
         "statuses": {str(status): count for status, count in history.statuses.items() if count},
-        "under_way": under_way,
+        "under_way": opened if in_use else 0,
+        "interrupted": 0 if in_use else opened,
         "target_time": history.spent,
         "continued_time": history.continued,
         "own_time": spent.get("own", 0.0),

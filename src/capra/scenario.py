@@ -302,6 +302,7 @@ class Scenario:
             raise ScenarioError(
                 f"leaves no instance for {'validation' if train else 'training'} of {len(self.instances)}",
                 key="split",
+                hint="give more instances, or another share",
             )
         object.__setattr__(self, "instances", train)
         object.__setattr__(self, "test_instances", test)
@@ -348,6 +349,7 @@ class Scenario:
             raise ScenarioError(
                 f"the budget of {self.budget.cpu:g} is less than one run's cutoff of {self.cutoff:g}",
                 key="budget",
+                hint="raise the budget or lower the cutoff",
             )
 
     def _check_target(self, given: set[str]) -> None:
@@ -366,10 +368,12 @@ class Scenario:
                 raise ScenarioError("has no meaning for a Python function", key=extra[0])
             return
         if "{value}" not in self.style:
-            raise ScenarioError("has no {value}", key="style")
+            raise ScenarioError("has no {value}", key="style", hint="for example style = '--{name}={value}'")
         convert.check_placeholders(self.target, self.space)
         if self.instances and not any("{instance}" in token for token in self.target):
-            raise ScenarioError("has no {instance}, yet there are instances", key="target")
+            raise ScenarioError(
+                "has no {instance}, yet there are instances", key="target", hint="add it where the file goes"
+            )
 
     # --- what it says ---
 

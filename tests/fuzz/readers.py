@@ -20,6 +20,7 @@ from capra.formats.instances import read_features, read_instance_file
 from capra.formats.output import OutputRules
 from capra.formats.quantities import duration, size
 from capra.formats.scenarios import read_options
+from capra.formats.text import read_text
 from capra.portfolio.description import read_description
 from capra.portfolio.records import Records
 from capra.portfolio.selectors import make_selector, read_selector
@@ -30,9 +31,9 @@ from capra.runs.smac import read as read_smac
 from capra.runs.store import Store
 from capra.space import Categorical, Real, Space
 from capra.space.configurations import read_configurations
-from capra.space.irace import read_irace
-from capra.space.json import read_json
-from capra.space.pcs import read_pcs
+from capra.space.irace import parse_irace
+from capra.space.json import parse_json
+from capra.space.pcs import parse_pcs
 from capra.targets import SurrogateTarget
 from capra.targets.dialects import make_dialect
 from capra.targets.supervisor import _decode
@@ -63,6 +64,11 @@ def _file(read: Callable[[Path], Any], suffix: str = "") -> Callable[[bytes], No
                 list(found)
 
     return attempt
+
+
+def _space(parse: Callable[[str, Path], Space]) -> Callable[[bytes], None]:
+    """A file in one format of parameters, whatever ``read_space`` would take it for."""
+    return _file(lambda path: parse(read_text(path), path))
 
 
 def _text(read: Callable[[str], Any]) -> Callable[[bytes], None]:
@@ -131,9 +137,9 @@ _SPACE_JSON = b'{"name": null, "hyperparameters": [{"type": "uniform_float", "na
 READERS: dict[str, tuple[Callable[[bytes], None], Callable[[], bytes]]] = {
     "scenario.toml": (_file(read_options, ".toml"), lambda: b"target = ['a']\nspace = 'b'\n[budget]\ncpu = 1\n"),
     "scenario.txt": (_file(read_options, ".txt"), lambda: b"algo = ./a\nparamfile = p.pcs\ncutoff_time = 5\n"),
-    "pcs": (_file(read_pcs), lambda: b"a real [0, 1] [0.5]\nb categorical {x, y} [x]\na | b in {x}\n{a=0.1, b=y}\n"),
-    "irace": (_file(read_irace), lambda: b'a "--a=" r (0, 1)\nb "--b " c (x, y) | a > 0.5\n'),
-    "space.json": (_file(read_json), lambda: _SPACE_JSON),
+    "pcs": (_space(parse_pcs), lambda: b"a real [0, 1] [0.5]\nb categorical {x, y} [x]\na | b in {x}\n{a=0.1, b=y}\n"),
+    "irace": (_space(parse_irace), lambda: b'a "--a=" r (0, 1)\nb "--b " c (x, y) | a > 0.5\n'),
+    "space.json": (_space(parse_json), lambda: _SPACE_JSON),
     "instances": (_file(read_instance_file), lambda: b"a.cnf SAT\n'b c.cnf'\n# no\n"),
     "features": (_file(read_features), lambda: b"instance,size,depth\na.cnf,1,2.5\nb.cnf,3,nan\n"),
     "configurations": (_file(lambda path: read_configurations(path, SPACE)), lambda: b"alpha mode\n0.1 fast\n0.2 safe\n"),

@@ -106,7 +106,7 @@ def runs_of(history: Any) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize("name", BUILDERS)
 def test_the_members_complement_each_other(name: str) -> None:
     """One configuration costs at least a third of (1 + 2 · 30) times what the best for each kind does."""
-    portfolio = built(name, scenario(6000.0)).portfolio
+    portfolio = built(name, scenario(12000.0)).portfolio
     assert kinds_of(portfolio.members) == set(KINDS)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -11,7 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from capra.errors import ModelError
-from capra.portfolio.greedy import GREEDY_BOUND, best_portfolio, greedy_portfolio, portfolio_cost
+from capra.portfolio.greedy import best_portfolio, greedy_portfolio, portfolio_cost
+
+GREEDY_BOUND = 1.0 - 1.0 / math.e
+"""Greedy reaches at least this share of the best possible gain (Nemhauser, Wolsey & Fisher 1978)."""
 
 EMPTY = 100.0
 MATRICES = arrays.arrays(

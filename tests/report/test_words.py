@@ -17,6 +17,7 @@ STATUS: dict[str, Any] = {
     "runs": 65,
     "statuses": {"SUCCESS": 57, "CAPPED": 8},
     "under_way": 1,
+    "interrupted": 0,
     "target_time": 15.5662674685,
     "own_time": 0.47300602599999997,
     "wall": 3658.07772299700082,
@@ -76,6 +77,8 @@ def test_status_in_words() -> None:
     ]  # fmt: skip
     words = dict(rows)
     assert words["runs"] == "65 (57 success, 8 capped), 1 under way"
+    crashed = dict(status_rows(STATUS | {"under_way": 0, "interrupted": 2}))
+    assert crashed["runs"] == "65 (57 success, 8 capped), 0 under way, 2 interrupted"
     assert words["spent"] == ("15.6 s by the target, 0.473 s by Capra; 1:00:58 on the clock; the budget is 120 s, 500 runs")
     assert words["parameters"] == "x=2, mode=fast"
     assert words["audit"] == "0 of 1 checked rejection wrong"

@@ -249,8 +249,11 @@ def test_another_process_is_refused_until_it_has_ended(path: Path) -> None:
     assert child.stdout.readline() == b".\n"
     with pytest.raises(StoreError, match=f"process {child.pid} on"):
         Store.open(path)
-    child.kill()
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # dead, not yet reaped
+    with Store.read(path) as reader:
+        assert reader.in_use
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # dead, not yet reaped
+        assert not reader.in_use
     Store.open(path).close()
     child.communicate()
 

@@ -182,7 +182,7 @@ def test_known_answers(call: Callable[..., Outcome], tmp_path: Path) -> None:
         ("killed", "killed by SIGKILL"),
         ("alarmed", "killed by SIGALRM"),
         ("gave_up", "gave up"),
-        ("absent", "KeyError: 'absent'"),
+        ("absent", "my_functions has no function 'absent'"),
     ],
 )
 def test_crashes(call: Callable[..., Outcome], name: str, reason: str) -> None:

@@ -40,7 +40,8 @@ def make_engine(
     if name == "dask":
         return _dask_engine(scenario, workers, client, calibrate, stage)
     if client is not None or calibrate or stage is not None:
-        raise InputError("client, calibrate and stage are for the engine 'dask'", hint="set engine='dask'")
+        given = "client, calibrate and stage (--scheduler, --local, --calibrate, --stage)"
+        raise InputError(f"{given} are for the engine 'dask'", hint="set engine='dask', or --engine dask")
     if name == "simulated":
         return SimulatedEngine(simulated_target(scenario), 1 if workers is None else workers, hold=hold > 0)
     return LocalEngine(scenario, 1 if workers is None else workers, hold=hold)

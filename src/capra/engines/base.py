@@ -32,9 +32,11 @@ class Engine(Protocol):
     def free(self) -> int:
         """How many more requests may be submitted now."""
 
-    def submit(self, request: RunRequest) -> Ticket: ...
+    def submit(self, request: RunRequest) -> Ticket:
+        """Begin a run. InputError while nothing is ``free``."""
 
-    def wait(self, timeout: float | None = None) -> list[tuple[Ticket, Outcome]]: ...
+    def wait(self, timeout: float | None = None) -> list[tuple[Ticket, Outcome]]:
+        """Outcomes that have not been given yet; none after ``timeout`` seconds, or when nothing is left to wait for."""
 
     def tighten(self, ticket: Ticket, cutoff: float) -> None:
         """Lower the run's cutoff; 0 stops it now."""

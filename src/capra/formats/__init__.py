@@ -1,0 +1,1 @@
+"""Text from elsewhere, read with limits: scenario files, instances, features, quantities."""

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from capra.errors import ModelError
-from capra.models import CensoredForest
 from capra.models.base import Floats
 from capra.portfolio.greedy import greedy_portfolio
 from capra.portfolio.records import PENALTY, Records
@@ -115,6 +114,10 @@ def completed(records: Records, seed: int = 0) -> Floats:
     """
     costs = np.maximum(records.costs, FASTEST)
     capped = records.capped
+    if not capped.any():
+        return costs
+    from capra.models import CensoredForest  # scipy takes its time to load
+
     upper = float(np.log10(max(PENALTY * records.cutoff, FASTEST)))
     features = records.features if records.features.shape[1] else np.zeros((len(records), 1))
     for c in np.flatnonzero(capped.any(axis=0)):

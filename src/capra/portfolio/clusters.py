@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from capra.models.base import Floats
 from capra.portfolio.records import Indices
@@ -16,6 +15,8 @@ STEPS = 100
 
 def anderson_darling(values: Floats) -> float:
     """A*² of a sample against the normal distribution with its own mean and deviation: A²·(1 + 4/n − 25/n²)."""
+    from scipy.special import log_ndtr  # scipy takes its time to load
+
     n = len(values)
     spread = values.std(ddof=1)
     if not spread > 0.0:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from capra.models import CensoredForest
 from capra.models.base import Floats, Mask
 from capra.portfolio.base import FASTEST, Selector, completed, useful, whole
 from capra.portfolio.records import PENALTY, Records
 from capra.portfolio.schedule import Plan, choice
+
+if TYPE_CHECKING:
+    from capra.models import CensoredForest
 
 __all__ = ["Pairwise", "Regression", "Survival"]
 
@@ -25,6 +28,8 @@ class _Forests(Selector):
 
     def _forest(self, features: Floats, number: int, **options: float | str) -> CensoredForest:
         """Forest ``number``, not fitted: each split looks at log2(f) + 1 features, as in SATzilla'11."""
+        from capra.models import CensoredForest  # scipy takes its time to load
+
         fraction = min(1.0, (np.log2(max(features.shape[1], 1)) + 1.0) / max(features.shape[1], 1))
         return CensoredForest(
             self.trees,

@@ -12,10 +12,7 @@ from numpy.typing import ArrayLike
 from capra.errors import ModelError
 from capra.models.base import Floats
 
-__all__ = ["GREEDY_BOUND", "best_portfolio", "greedy_portfolio", "portfolio_cost"]
-
-GREEDY_BOUND = 1.0 - 1.0 / math.e
-"""Greedy reaches at least this share of the best possible gain (Nemhauser, Wolsey & Fisher 1978)."""
+__all__ = ["best_portfolio", "greedy_portfolio", "portfolio_cost"]
 
 
 def portfolio_cost(costs: ArrayLike, members: Sequence[int], empty: float) -> float:

@@ -57,6 +57,7 @@ class Selection:
     """Mean PAR10 in the inner cross-validation, by selector; what the choice was made on."""
 
     def plans(self, features: ArrayLike) -> list[Plan]:
+        """What to run after presolving, one plan for each row of features, (m, f)."""
         return self.selector.plans(features)
 
     def evaluate(self, records: Records) -> Floats:
@@ -65,6 +66,7 @@ class Selection:
         return plan_costs(records, plans, before=self.presolve, features=self.selector.needs_features)[0]
 
     def to_dict(self) -> dict[str, Any]:
+        """As plain data for JSON; the selector as what it learnt from."""
         return {
             "selector": self.selector.to_dict(),
             "presolve": [list(slot) for slot in self.presolve],
@@ -73,6 +75,7 @@ class Selection:
 
     @classmethod
     def from_dict(cls, document: Any) -> Selection:
+        """What ``to_dict`` wrote, its selector fitted again. ModelError if it is anything else."""
         try:
             presolve = tuple((int(c), float(slot)) for c, slot in document["presolve"])
             selector, costs = document["selector"], document.get("costs")

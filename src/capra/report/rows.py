@@ -30,7 +30,8 @@ def status_rows(document: Mapping[str, Any]) -> Rows:
 
 def _runs(document: Mapping[str, Any]) -> str:
     counts = ", ".join(f"{number} {status.lower()}" for status, number in document["statuses"].items())
-    return f"{document['runs']:,} ({counts or 'none yet'}), {document['under_way']} under way"
+    interrupted = f", {document['interrupted']} interrupted" if document["interrupted"] else ""
+    return f"{document['runs']:,} ({counts or 'none yet'}), {document['under_way']} under way{interrupted}"
 
 
 def _spent(document: Mapping[str, Any]) -> str:

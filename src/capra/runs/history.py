@@ -133,11 +133,6 @@ class History:
         costs = self.record(config).costs
         return sum(costs.get(pair, math.inf) for pair in pairs)
 
-    def dominates(self, one: Configuration, other: Configuration) -> bool:
-        """Has ``one`` at least the pairs of ``other``, at no higher cost on them? (Hutter et al. 2009)"""
-        pairs = list(self.record(other).costs)
-        return bool(pairs) and self.total(one, pairs) <= self.record(other).total
-
     def best(self) -> Configuration | None:
         """The configuration with the most pairs, and among those the lowest mean cost; never one that answered wrongly."""
         sound = [(config, record) for config, record in self._records.items() if record.costs and not record.wrong]

@@ -14,6 +14,7 @@ from capra.errors import StoreError
 from capra.runs import rows, schema
 from capra.runs.configuration import Configuration
 from capra.runs.outcome import Outcome, Run, Status
+from capra.runs.owner import this_process
 from capra.runs.rows import FIELDS, Lease
 
 __all__ = ["Reader"]
@@ -129,6 +130,13 @@ class Reader:
         with schema.explained(self.path):
             found = self._connection.execute(_OPEN).fetchall()
             return [rows.read_lease(row, self._configs[row[2]]) for row in found]
+
+    @property
+    def in_use(self) -> bool:
+        """Whether a process may be writing; if not, open leases are what a crash interrupted."""
+        with schema.explained(self.path):
+            _, owner = schema.owner_of(self._connection)
+        return owner is not None and owner.may_live(this_process())
 
     def losses(self) -> Iterator[tuple[int, int, Outcome]]:
         """(assignment, attempt, outcome) of all LOST runs: their time was spent, and says nothing about a configuration."""

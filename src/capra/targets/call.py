@@ -49,8 +49,11 @@ def _write(path: Path, text: str) -> None:
 def _find(module: str, file: str | None, name: str) -> Callable[..., Any]:
     """The function by its module, or by the script it was defined in (which must guard its own start)."""
     names: Any = runpy.run_path(file, run_name="__capra__") if file else vars(importlib.import_module(module))
-    found = names[name.partition(".")[0]]
-    for part in name.split(".")[1:]:
+    head, *rest = name.split(".")
+    if head not in names:
+        raise AttributeError(f"{file or module} has no function {head!r}")
+    found = names[head]
+    for part in rest:
         found = getattr(found, part)
     return found  # type: ignore[no-any-return]
 

@@ -101,7 +101,7 @@ def _cost_tile(view: View) -> Block | None:
 def _runs_tile(view: View) -> Block:
     capped = view.history.statuses[Status.CAPPED]
     saved = f"; {capped:,} capped, at most {amount(view.history.saved, view.unit)} saved" if capped else ""
-    under_way = f"; {view.under_way} under way" if view.under_way else ""
+    under_way = f"; {view.under_way} under way or interrupted" if view.under_way else ""
     below = f"{count(len(view.columns.configs.things), 'configuration')}{saved}{under_way}"
     return {"name": "Runs", "value": f"{len(view.history):,}", "below": below}
 
