@@ -9,13 +9,13 @@ kinds of selectors, but over more scenarios than the five here, so the two can b
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.kept import add_line, read_lines
 from benchmarks.machine import RESULTS, machine, shared_or_exit, write_results
 from capra.portfolio.aslib import AslibScenario, read_aslib
 from capra.portfolio.evaluation import AUTO, Evaluation, Fold, evaluate_fold, joined, scenario_folds
@@ -44,9 +44,7 @@ def raced(records: Records, test: np.ndarray, rng: np.random.Generator) -> Recor
 
 def kept_folds(name: str, kept: Path) -> dict[int, dict[str, Any]]:
     """Finished folds of a scenario, by number."""
-    file = kept / f"{name}.jsonl"
-    rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-    return {row["fold"]: row for row in rows}
+    return {row["fold"]: row for row in read_lines(kept / f"{name}.jsonl")}
 
 
 def work(name: str, scenario: AslibScenario, wanted: set[int], end: float, kept: Path, capped: bool) -> None:
@@ -61,9 +59,7 @@ def work(name: str, scenario: AslibScenario, wanted: set[int], end: float, kept:
         found = evaluate_fold(records, test, tuple(SELECTORS) if capped else NAMES)
         costs = {kind: values.round(4).tolist() for kind, values in found.costs.items()}
         row = {"fold": number, "chosen": found.chosen, "cpu": round(time.process_time() - start, 1)}
-        kept.mkdir(exist_ok=True)
-        with (kept / f"{name}.jsonl").open("a") as file:
-            file.write(json.dumps(row | {"single": found.single.round(4).tolist(), "costs": costs}) + "\n")
+        add_line(kept / f"{name}.jsonl", row | {"single": found.single.round(4).tolist(), "costs": costs})
         print(name, number, found.chosen, row["cpu"], flush=True)
 
 
@@ -89,7 +85,7 @@ def main() -> None:
     parser.add_argument("--capped", action="store_true")
     options = parser.parse_args()
     result = "aslib_capped" if options.capped else "aslib"
-    folder = shared_or_exit() / "aslib"
+    folder = shared_or_exit("aslib")
     end = time.monotonic() + 60.0 * options.minutes
     for name in options.scenarios.split(","):
         wanted = {int(fold) for fold in options.folds.split(",")}

@@ -1,14 +1,15 @@
 """How often does capping reject a configuration that was better after all? Audited racing on SPEAR-SWV, per slack.
 
 ``python -m benchmarks.audit``: a random tenth of the challengers that were rejected by a capped run is run out to κ_max on all
-pairs that the incumbent had then; wrong = it was better on them. 100 simulated CPU hours each, because audits are dear.
+pairs that the incumbent had then; wrong = it was better on them. 100 simulated CPU hours each, because audits are dear. Seeds
+that stand in benchmarks/results/audit.json are not run again.
 """
 
 from __future__ import annotations
 
 import argparse
 
-from benchmarks.machine import machine, write_results
+from benchmarks.kept import Kept
 from benchmarks.spear import Spear, load
 from capra.strategies.race import Race
 from capra.tune import Tuning, tune
@@ -35,17 +36,17 @@ def audited(spear: Spear, slack: float, seed: int) -> tuple[int, int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
-    seeds = range(parser.parse_args().seeds)
+    seeds = parser.parse_args().seeds
     spear = load()
-    rows = []
+    kept = Kept("audit", {"hours": HOURS, "share": SHARE}, "capra")
     for slack in SLACKS:
-        counts = [audited(spear, slack, seed) for seed in seeds]
-        checked, wrong = (sum(column) for column in zip(*counts, strict=True))
-        print(
-            f"slack {slack:3}: {wrong:4d} of {checked:5d} audited rejections were wrong ({wrong / checked:.1%})", flush=True
-        )
-        rows.append({"slack": slack, "checked": checked, "wrong": wrong, "per_seed": counts})
-    write_results("audit", {"machine": machine("capra"), "seeds": len(seeds), "hours": HOURS, "share": SHARE, "rows": rows})
+        row = kept.row(slack=slack)
+        for seed in range(len(row["found"]), seeds):
+            row["found"].append(audited(spear, slack, seed))
+            row["checked"], row["wrong"] = (sum(column) for column in zip(*row["found"], strict=True))
+            kept.write()
+        checked, wrong = row["checked"], row["wrong"]
+        print(f"slack {slack}: {wrong} of {checked} audited rejections were wrong ({wrong / checked:.1%})", flush=True)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from typing import Any
 import dask.config
 from distributed import Client, LocalCluster, as_completed
 
+from benchmarks.kept import add_line, read_lines
 from benchmarks.machine import RESULTS, machine, write_results
 from capra.engines.dask import DaskEngine
 from capra.runs import Configuration, RunRequest, Status
@@ -44,12 +45,11 @@ sleep $(awk "BEGIN { print 0.05 + ($1-0.3)^2 + 0.5*($2-0.7)^2 + 0.02*$3 }")
 
 
 def kept() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in KEPT.read_text().splitlines()] if KEPT.exists() else []
+    return read_lines(KEPT)
 
 
 def keep(row: dict[str, Any]) -> None:
-    with KEPT.open("a") as file:
-        file.write(json.dumps(row) + "\n")
+    add_line(KEPT, row)
 
 
 # --- the same tuning ---

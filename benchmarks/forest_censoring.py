@@ -12,6 +12,7 @@ least. Mean over seeds.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -99,7 +100,7 @@ def main() -> None:
                 lambda rng: spear(rng, recorded), types=types, upper=upper, min_leaf=leaf
             )
     else:
-        print("no ../shared/data beside the project: SPEAR-SWV is left out")
+        print(f"no recorded data at {SHARED}: SPEAR-SWV is left out", file=sys.stderr)
     for title, rows in results.items():
         print(f"{title}\n{'':28}{'RMSE':>10}{'bias':>10}{'log-likelihood':>18}")
         for name, row in rows.items():

@@ -10,9 +10,9 @@ from benchmarks.machine import RESULTS, machine, write_results
 
 
 class Kept:
-    """The rows of benchmarks/results/NAME.json; each has its ``found``, what seeds 0, 1, … gave as far as they were run.
+    """The rows of NAME.json among the results; each has its ``found``, what seeds 0, 1, … gave as far as they were run.
 
-    Rows of a file whose ``measured`` settings were others are dropped.
+    Rows of a file whose ``measured`` settings were others are dropped, and so are those without ``found``: older forms.
     """
 
     def __init__(self, name: str, measured: dict[str, Any], *packages: str) -> None:
@@ -20,7 +20,8 @@ class Kept:
         place = RESULTS / f"{name}.json"
         before = json.loads(place.read_text()) if place.exists() else {}
         same = all(before.get(key) == value for key, value in measured.items())
-        self.rows: list[dict[str, Any]] = before.get("rows", []) if same else []
+        rows: list[dict[str, Any]] = before.get("rows", []) if same else []
+        self.rows = [row for row in rows if "found" in row]
 
     def row(self, **key: Any) -> dict[str, Any]:
         """The row of this key, made where there is none."""

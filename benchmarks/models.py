@@ -2,16 +2,18 @@
 
 ``python -m benchmarks.models``: a forest fitted to the recorded runs answers for any configuration (SurrogateTarget); half of the
 instances for training, PAR10 of the final incumbent on the other half. Our own CPU time counts against the budget.
+Seeds that stand in benchmarks/results/models.json are not run again.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import machine, write_results
+from benchmarks.kept import Kept
 from benchmarks.spear import load, whole_space
 from capra.analysis.statistics import paired_permutation_test
 from capra.targets import SurrogateTarget
@@ -41,34 +43,32 @@ def final_cost(
     }
 
 
+def told(row: dict[str, Any], base: dict[str, Any]) -> str:
+    """One line, with a test against the first setting over the seeds that both have."""
+    logs = np.log([[one["cost"], other["cost"]] for one, other in zip(row["found"], base["found"], strict=False)]).T
+    p = paired_permutation_test(*logs, np.random.default_rng(0))
+    medians = [f"{key} {np.median([one[key] for one in row['found']]):.0f}" for key in ("runs", "configurations", "own")]
+    start = f"{row['hours']:4} h  {row['setting']:12s} quartiles {row['quartiles']}"
+    return "  ".join([start, f"p against {base['setting']} {p:.3g}", *medians])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--hours", type=float, nargs="+", default=[1, 3, 10])
-    parser.add_argument("--settings", nargs="+", default=list(SETTINGS))
+    parser.add_argument("--hours", type=float, nargs="+", default=[1.0, 3.0, 10.0])
+    parser.add_argument("--settings", nargs="+", default=list(SETTINGS), choices=list(SETTINGS))
     given = parser.parse_args()
     target, spear = whole_space(), load()
     names = list(target.instances)
     test = [names[j] for j in spear.test]
-    rows = []
+    kept = Kept("models", {}, "capra", "numpy")
     for hours, name in itertools.product(given.hours, given.settings):
-        found = [final_cost(target, spear.train, test, hours, seed, SETTINGS[name]) for seed in range(given.seeds)]
-        costs = np.array([row["cost"] for row in found])
-        row = {
-            "hours": hours,
-            "setting": name,
-            "quartiles": np.quantile(costs, [0.25, 0.5, 0.75]).round(3).tolist(),
-            "found": found,
-        }
-        rows.append(row)
-        base = next(other for other in rows if other["hours"] == hours)
-        p = paired_permutation_test(np.log(costs), np.log([r["cost"] for r in base["found"]]), np.random.default_rng(0))
-        print(
-            f"{hours:4} h  {name:12s} quartiles {row['quartiles']}  p against {base['setting']} {p:.3g}  "
-            + "  ".join(f"{key} {np.median([r[key] for r in found]):.0f}" for key in ("runs", "configurations", "own")),
-            flush=True,
-        )
-    write_results("models", {"machine": machine("capra", "numpy"), "seeds": given.seeds, "rows": rows})
+        row = kept.row(hours=hours, setting=name)
+        for seed in range(len(row["found"]), given.seeds):
+            row["found"].append(final_cost(target, spear.train, test, hours, seed, SETTINGS[name]))
+            row["quartiles"] = np.quantile([one["cost"] for one in row["found"]], [0.25, 0.5, 0.75]).round(3).tolist()
+            kept.write()
+        print(told(row, kept.row(hours=hours, setting=given.settings[0])), flush=True)
 
 
 if __name__ == "__main__":

@@ -170,8 +170,8 @@ def recipes() -> dict[str, Any]:
 
 def main() -> None:
     if not PEER.exists():
-        print("nothing measured: no PyTorch (python -m venv .venv-torch && .venv-torch/bin/pip install torch==2.13.0 numpy)")
-        return
+        install = "python -m venv .venv-torch && .venv-torch/bin/pip install torch==2.13.0 numpy"
+        raise SystemExit(f"nothing measured, PyTorch is missing: {install}")
     speed = steps()
     print(f"a step of PyTorch {speed['torch']} eager takes {speed['torch_eager_microseconds']:.0f} µs of CPU time")
     for simd, ratio in speed["times_as_fast"].items():

@@ -4,7 +4,7 @@ One turn of model-based search: fit the forest to everything known, propose chal
 times as a forest of recorded runs predicts them, two in five stopped before their end; one run per configuration, or five on 100
 instances with 20 features. Each with its defaults (Capra: 10,000 random configurations, SMAC3: 5,000). Goal: at most a tenth of the time.
 
-The peer is not needed by Capra: ``pip install smac==2.4.1``; where it is missing, Capra is measured alone.
+The peer is not needed by Capra: docs/studies/overhead.md makes an environment with both; where it is missing, Capra is measured alone.
 
 CPU seconds, medians of interleaved ``--rounds``. Results: benchmarks/results/overhead.json; rounds that stand there are not made again.
 """

@@ -9,16 +9,15 @@ configuration on the same scenarios. What computing features costs was not recor
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks import spear
-from benchmarks.machine import RESULTS, machine, write_results
+from benchmarks.kept import add_line, read_lines
+from benchmarks.machine import IMAGES, RESULTS, machine, write_results
 from benchmarks.strategies.problems import Recorded
 from capra.analysis.statistics import paired_permutation_test
 from capra.build import build
@@ -40,7 +39,6 @@ EVERYBODY = (*ALONE, *BUILDERS)
 FAMILIES = 4
 FIRST = 2
 """Seeds before this one were looked at, test instances too, while the builders and who chooses were written."""
-IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 
 
 @cache
@@ -144,7 +142,7 @@ def oracle(members: list[Configuration]) -> float:
 
 
 def known_rows() -> list[Row]:
-    return [json.loads(line) for line in PLACE.read_text().splitlines()] if PLACE.exists() else []
+    return read_lines(PLACE)
 
 
 def run(given: argparse.Namespace) -> None:
@@ -155,8 +153,7 @@ def run(given: argparse.Namespace) -> None:
             if (builder, seed) in done or time.monotonic() > until:
                 continue
             row = built(builder, seed)
-            with PLACE.open("a") as file:
-                file.write(json.dumps(row) + "\n")
+            add_line(PLACE, row)
             print(row, flush=True)
 
 

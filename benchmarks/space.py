@@ -11,23 +11,17 @@ CPU time of this process, the best of a few interleaved rounds. Results go to be
 from __future__ import annotations
 
 import io
-import json
-import platform
 import time
 import warnings
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.machine import machine, shared_or_exit, write_results
 from capra.space import Space
 from capra.space.files import read_space
-
-ROOT = Path(__file__).parents[1]
-DATA = ROOT.parent / "shared" / "data" / "aclib"
-RESULTS = ROOT / "benchmarks" / "results" / "space.json"
 
 SAMPLES = 10_000
 CONFIGURATIONS = 20
@@ -48,9 +42,9 @@ def cpu_seconds(action: Callable[[], object]) -> float:
     return time.process_time() - started
 
 
-def sampling() -> dict[str, float]:
+def sampling(folder: Path) -> dict[str, float]:
     """CPU seconds. ConfigSpace takes long enough for one round to be steady."""
-    space, peer = read_space(DATA / "lingeling.pcs"), their_space(DATA / "lingeling.pcs")
+    space, peer = read_space(folder / "lingeling.pcs"), their_space(folder / "lingeling.pcs")
     peer.seed(0)
 
     def objects() -> None:
@@ -63,11 +57,11 @@ def sampling() -> dict[str, float]:
     return {"array": array, "objects": through_objects, "configspace": theirs}
 
 
-def neighbours() -> dict[str, float]:
+def neighbours(folder: Path) -> dict[str, float]:
     """Neighbours per CPU second, of the same configurations."""
     from ConfigSpace import Configuration
 
-    space, peer = read_space(DATA / "clasp-3.1.4.pcs"), their_space(DATA / "clasp-3.1.4.pcs")
+    space, peer = read_space(folder / "clasp-3.1.4.pcs"), their_space(folder / "clasp-3.1.4.pcs")
     rows = space.sample(CONFIGURATIONS, np.random.default_rng(0))
     same = [Configuration(peer, values=dict(configuration)) for configuration in space.decode(rows)]
     rates = [(_our_rate(space, rows), _their_rate(same)) for _ in range(10)]
@@ -93,13 +87,6 @@ def _their_rate(configurations: list[Any]) -> float:
     return found / (time.process_time() - started)
 
 
-def machine() -> dict[str, str]:
-    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor())
-    packages = {name: version(name) for name in ("numpy", "ConfigSpace")}
-    return {"cpu": model, "python": platform.python_version(), **packages}
-
-
 def show(title: str, unit: str, rows: list[tuple[str, float, float, str]]) -> None:
     print(f"{title}\n{'':34}{unit:>16}{'ratio':>10}   goal")
     for name, value, ratio, goal in rows:
@@ -108,12 +95,8 @@ def show(title: str, unit: str, rows: list[tuple[str, float, float, str]]) -> No
 
 
 def main() -> None:
-    if not DATA.exists():
-        print(
-            f"nothing measured: the real parameter files are not there ({DATA.relative_to(ROOT.parent)} beside the project)"
-        )
-        return
-    sampled, near = sampling(), neighbours()
+    folder = shared_or_exit("aclib")
+    sampled, near = sampling(folder), neighbours(folder)
     reference = sampled["configspace"]
     show(
         f"{SAMPLES:,} samples of lingeling.pcs and their codes; ratio to ConfigSpace's samples alone",
@@ -132,9 +115,8 @@ def main() -> None:
             ("ConfigSpace", near["configspace"], 1.0, ""),
         ],
     )
-    RESULTS.parent.mkdir(exist_ok=True)
-    results = {"machine": machine(), "sampling_cpu_seconds": sampled, "neighbours_per_cpu_second": near}
-    RESULTS.write_text(json.dumps(results, indent=2) + "\n")
+    found = {"sampling_cpu_seconds": sampled, "neighbours_per_cpu_second": near}
+    write_results("space", {"machine": machine("numpy", "ConfigSpace"), **found})
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ class Spear:
 
 
 def recorded() -> Path:
-    return shared_or_exit() / "configs" / "SPEAR-SWV.npz"
+    return shared_or_exit("configs/SPEAR-SWV.npz")
 
 
 def configurations() -> tuple[Space, list[Configuration], np.ndarray]:

@@ -1,7 +1,8 @@
 """What the store costs beside bare SQLite: ``python -m benchmarks.store [--full]``.
 
 The same rows are written with ``executemany`` and read with ``fetchall`` on a bare connection (WAL, synchronous FULL), in the
-same process: the ratio is the price of leases, epochs, checksums and objects. 100,000 runs; a million with --full.
+same process: the ratio is the price of leases, epochs, checksums and objects. 100,000 runs; a million with --full. Results:
+benchmarks/results/store.json.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from benchmarks.machine import machine, write_results
 from capra.runs import Configuration, Outcome, RunRequest, Status
 from capra.runs.store import Store
 
@@ -86,9 +88,10 @@ def plain_rows(path: Path) -> list[tuple[object, ...]]:
         return [row[:COLUMNS] for row in connection.execute(sql)]
 
 
-def one_by_one(folder: Path, count: int) -> None:
-    """Every lease and every outcome a transaction of its own, as in a tuning of a real target."""
+def one_by_one(folder: Path, count: int) -> dict[str, dict[str, float]]:
+    """Every lease and every outcome a transaction of its own, as in a tuning of a real target: microseconds of a run."""
     print(f"\n{count} runs, leased and finished one by one")
+    found = {}
     for durability in ("full", "batch", "memory"):
         with Store.create(folder / f"{durability}.db", {}, durability=durability) as store:
             chunk = next(pairs(CHUNK))[:count]
@@ -98,10 +101,14 @@ def one_by_one(folder: Path, count: int) -> None:
                     store.finish(store.lease(request).assignment, 1, outcome, 1.0)
 
             spent = timed(loop)
-            print(f"{durability:>10}{1e6 * spent.wall / count:10.0f} µs per run, {1e6 * spent.cpu / count:.0f} of CPU")
+            found[durability] = {"wall_us": 1e6 * spent.wall / count, "cpu_us": 1e6 * spent.cpu / count}
+            print(
+                f"{durability:>10}{found[durability]['wall_us']:10.0f} µs per run, {found[durability]['cpu_us']:.0f} of CPU"
+            )
+    return found
 
 
-def many(folder: Path, count: int) -> None:
+def many(folder: Path, count: int) -> dict[str, Any]:
     path, bare = folder / "store.db", folder / "bare.db"
     print(f"{count} runs, {CHUNK} per transaction{'':6}{'wall s':>8}{'CPU s':>8}{'µs/run':>8}{'bare':>8}{'ratio':>7}")
     spent = Spent(0.0, 0.0)
@@ -109,17 +116,23 @@ def many(folder: Path, count: int) -> None:
         for number, chunk in enumerate(pairs(count)):
             more = timed(partial(fill, store, chunk, number))
             spent = Spent(spent.wall + more.wall, spent.cpu + more.cpu)
-    line("lease and finish", spent, count, timed(partial(bare_write, bare, plain_rows(path))))
+    found = {"lease and finish": line("lease and finish", spent, count, timed(partial(bare_write, bare, plain_rows(path))))}
     opened: list[Store] = []
-    line("open, check all", timed(lambda: opened.append(Store.open(path))), count, None)
+    found["open"] = line("open, check all", timed(lambda: opened.append(Store.open(path))), count, None)
     with opened[0] as store:
-        line("iterate", timed(lambda: sum(1 for _ in store.runs())), count, timed(lambda: bare_read(bare)))
-    print(f"{path.stat().st_size / 1e6:.0f} MB, {path.stat().st_size / count:.0f} bytes per run")
+        read = timed(lambda: sum(1 for _ in store.runs()))
+    found["iterate"] = line("iterate", read, count, timed(lambda: bare_read(bare)))
+    size = path.stat().st_size
+    print(f"{size / 1e6:.0f} MB, {size / count:.0f} bytes per run")
+    return {"runs": count, "bytes_per_run": size / count, "steps": found}
 
 
-def line(name: str, spent: Spent, count: int, bare: Spent | None) -> None:
+def line(name: str, spent: Spent, count: int, bare: Spent | None) -> dict[str, float]:
+    """Printed, and as it is kept: CPU seconds, those of bare SQLite, and their ratio."""
     beside = "" if bare is None else f"{bare.cpu:8.2f}{spent.cpu / bare.cpu:7.1f}"
     print(f"{name:<34}{spent.wall:10.2f}{spent.cpu:8.2f}{1e6 * spent.cpu / count:8.1f}{beside}")
+    peer = {} if bare is None else {"bare_cpu_s": bare.cpu, "ratio": spent.cpu / bare.cpu}
+    return {"wall_s": spent.wall, "cpu_s": spent.cpu, **peer}
 
 
 def main() -> None:
@@ -127,8 +140,9 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="a million runs")
     full = parser.parse_args().full
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
-        many(Path(folder), 1_000_000 if full else 100_000)
-        one_by_one(Path(folder), 500)
+        found = many(Path(folder), 1_000_000 if full else 100_000)
+        found["one_by_one"] = one_by_one(Path(folder), 500)
+    write_results("store", {"machine": machine("capra"), **found})
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.censored import FUNCTIONS, Problem, problem
+from benchmarks.figures.published import TABLE_1
 from benchmarks.machine import RESULTS, machine, write_results
 from capra.models import FAST, PAPER, CensoredForest, Recipe, TobitEnsemble
 from capra.models.base import Surrogate
@@ -29,12 +30,6 @@ from capra.models.numerics import log_density
 
 FOLDS = 5
 PERCENTILES = (10, 20, 40, 80)
-PUBLISHED = {
-    "branin": {10: (62.6, 33.6, 31.5, 28.6), 20: (57.1, 21.4, 22.7, 22.8), 40: (53.3, 22.2, 22.4, 19.2), 80: (24.6, 15.1, 14.0, 8.2)},
-    "camel": {10: (31.9, 25.5, 24.2, 23.6), 20: (31.4, 25.2, 23.9, 22.6), 40: (29.6, 25.8, 22.7, 20.4), 80: (15.3, 18.0, 11.7, 8.7)},
-    "hart3": {10: (1.6, 0.2, 0.3, 0.3), 20: (1.2, 0.2, 0.3, 0.2), 40: (0.5, 0.2, 0.2, 0.2), 80: (0.2, 0.2, 0.2, 0.2)},
-    "hart6": {10: (0.5, 0.2, 0.2, 0.3), 20: (0.3, 0.2, 0.2, 0.2), 40: (0.3, 0.2, 0.2, 0.2), 80: (0.2, 0.2, 0.2, 0.2)},
-}  # fmt: skip
 
 Maker = Callable[[Recipe, int], Surrogate]
 # family of models → method → a model for a seed. The published numbers are those of networks.
@@ -114,7 +109,7 @@ def show(done: dict[str, Any], what: str, places: int) -> None:
         for name in FUNCTIONS:
             cells = []
             for percentile in PERCENTILES:
-                for method, published in zip(methods, PUBLISHED[name][percentile], strict=True):
+                for method, published in zip(methods, TABLE_1[name][percentile], strict=True):
                     beside = f" /{published:5.1f}" if beside_paper else ""
                     found = average(done, what, family, name, percentile, method)
                     cells.append((f"{found:.{places}f}" if found > -1e4 else f"{found:.0e}") + beside)

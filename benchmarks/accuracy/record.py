@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.accuracy.data import load
 from benchmarks.accuracy.trainer import Recipe, train
-from benchmarks.machine import RESULTS
+from benchmarks.machine import RESULTS, kept_input
 from capra.runs import Configuration
 from capra.space import Integer, Real, Space
 from capra.targets import Table
@@ -125,7 +125,7 @@ def path_of(name: str) -> Path:
 
 
 def recorded(name: str) -> Curves:
-    path = path_of(name)
+    path = kept_input(f"{FOLDER.name}/{name}.npz")
     return Curves.read(path) if path.exists() else Curves.empty(len(load(name).y_valid))
 
 

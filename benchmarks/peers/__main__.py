@@ -13,7 +13,7 @@ import time
 
 from benchmarks.peers import table
 from benchmarks.peers.install import install
-from benchmarks.peers.judge import judge
+from benchmarks.peers.judge import judge, judge_simulated
 from benchmarks.peers.rows import forget, rows, write_row
 from benchmarks.peers.tools import TOOLS, tuning
 
@@ -33,12 +33,19 @@ def run(given: argparse.Namespace) -> None:
                 print(kept, len(row["incumbents"]), flush=True)
 
 
+def judging_of(given: argparse.Namespace) -> None:
+    if given.problem == "clasp":
+        judge(given.seeds, finals=not given.curves)
+    else:
+        judge_simulated(given.problem)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(required=True)
     commands.add_parser("install").set_defaults(call=lambda _: install())
     making = commands.add_parser("run")
-    making.add_argument("problem", help="clasp, spear-1h, spear-3h …")
+    making.add_argument("problem", help="clasp, spear-1h, spear-3h, spear-3h-swapped …")
     making.add_argument("--tools", nargs="+", default=list(TOOLS), choices=list(TOOLS))
     making.add_argument("--seeds", type=int, default=5)
     making.add_argument("--first", type=int, default=0, help="seeds from here, for a second process beside the first")
@@ -46,9 +53,10 @@ def main() -> None:
     making.add_argument("--again", nargs="+", default=[], choices=list(TOOLS), help="forget the rows of these tools first")
     making.set_defaults(call=run)
     judging = commands.add_parser("judge")
+    judging.add_argument("problem", nargs="?", default="clasp")
     judging.add_argument("--seeds", type=int, default=5, help="on each of the 20 test instances")
     judging.add_argument("--curves", action="store_true", help="every incumbent, not only the last ones")
-    judging.set_defaults(call=lambda given: judge(given.seeds, finals=not given.curves))
+    judging.set_defaults(call=judging_of)
     commands.add_parser("table").set_defaults(call=lambda _: table.main())
     given = parser.parse_args()
     given.call(given)

@@ -1,4 +1,4 @@
-"""Incumbents of real runs on the test instances: all of them in one batch, run after run in turn, so that they share the weather."""
+"""Incumbents on the test instances. Those of real runs all in one batch, run after run in turn, so that they share the weather."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.problems import WORK, Clasp
+from benchmarks.peers.problems import WORK, Clasp, Spear
 from benchmarks.peers.rows import Row, replace, rows
 from capra.runs import Configuration
 from capra.validate import Validated, validate
@@ -43,6 +43,15 @@ def judge(seeds: int, *, finals: bool) -> None:
     print(f"default {default.cost:.4f} {default.interval}")
     for row in kept:
         print(row["tool"], row["seed"], described(row))
+
+
+def judge_simulated(problem: str) -> None:
+    """The same for tunings of SPEAR, every incumbent; rows are judged when they are made, this is for what was added since."""
+    kept, spear = rows(problem), Spear(problem)
+    for row in kept:
+        for moment in row["incumbents"]:
+            moment |= spear.judged(Configuration(moment["config"]))
+    replace(problem, kept)
 
 
 def thinned(moments: list[dict[str, Any]]) -> list[dict[str, Any]]:

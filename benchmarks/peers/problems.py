@@ -67,23 +67,28 @@ class Problem:
 
 # --- SPEAR-SWV ---
 
+SWAPPED = "-swapped"
+"""At the end of a problem's name: what is the test half otherwise is for training."""
+
 
 class Spear:
     """Half of the instances for training; what is found is judged by the surrogate on the other half."""
 
-    def __init__(self, hours: float) -> None:
+    def __init__(self, name: str) -> None:
         self.surrogate = whole_space()
         spear, names = load(), list(self.surrogate.instances)
+        halves = [spear.train, [names[j] for j in spear.test]]
+        train, test = reversed(halves) if name.endswith(SWAPPED) else halves
         columns = self.surrogate.features
         filled = np.where(np.isnan(columns), np.nanmean(columns, axis=0), columns)
-        budget = 3600.0 * hours
+        budget = 3600.0 * hours(name)
         self.problem = Problem(
-            name=f"spear-{hours:g}h",
+            name=name,
             space=self.surrogate.space,
-            train=spear.train,
-            test=[names[j] for j in spear.test],
+            train=train,
+            test=test,
             cutoff=self.surrogate.cutoff,
-            features={name: filled[names.index(name)].tolist() for name in spear.train},
+            features={name: filled[names.index(name)].tolist() for name in train},
             deterministic=True,
             rules=Rules(target=budget, total=budget, wall=max(600.0, budget)),
         )
@@ -91,9 +96,15 @@ class Spear:
     def run(self, request: RunRequest) -> Outcome:
         return self.surrogate.run(request)
 
-    def test_cost(self, config: Configuration) -> float:
-        """Mean PAR10 over the test instances."""
-        return float(self.surrogate.costs(config, self.problem.test).mean())
+    def judged(self, config: Configuration) -> dict[str, float]:
+        """PAR10 and mean time (a timeout counts once) on the test instances, and PAR10 on all training instances."""
+        asked = {"cost": (self.problem.test, 10.0), "mean": (self.problem.test, 1.0), "train": (self.problem.train, 10.0)}
+        return {name: float(self.surrogate.costs(config, *given).mean()) for name, given in asked.items()}
+
+
+def hours(name: str) -> float:
+    """The budget in the name of a problem of SPEAR's."""
+    return float(name.removeprefix("spear-").removesuffix(SWAPPED).removesuffix("h"))
 
 
 def told_scenario(folder: Path, target: Any) -> Scenario:
@@ -169,7 +180,7 @@ def clasp_arguments(space: Space) -> dict[str, Any]:
 
 def generator() -> ModuleType:
     """The generator that the recorded figures were made with."""
-    spec = importlib.util.spec_from_file_location("qwh", shared_or_exit() / "solvers" / "qwh.py")
+    spec = importlib.util.spec_from_file_location("qwh", shared_or_exit("solvers/qwh.py"))
     if spec is None or spec.loader is None:
         raise FileNotFoundError("solvers/qwh.py")
     module = importlib.util.module_from_spec(spec)
@@ -193,7 +204,7 @@ class Clasp:
     """Real runs of clasp, one at a time, by the same supervisor for every tool."""
 
     def __init__(self) -> None:
-        space = read_space(shared_or_exit() / "solvers" / "clasp-trendy.pcs")
+        space = read_space(shared_or_exit("solvers/clasp-trendy.pcs"))
         rules = Rules(target=TARGET, total=TOTAL, wall=WALL)
         self.problem = Problem("clasp", space, instances(TRAIN), instances(TEST), CUTOFF, {}, False, rules)
 
@@ -228,5 +239,5 @@ class Clasp:
 
 
 def make(name: str) -> Spear | Clasp:
-    """A problem by its name: clasp, spear-1h, spear-3h …"""
-    return Clasp() if name == "clasp" else Spear(float(name.removeprefix("spear-").removesuffix("h")))
+    """A problem by its name: clasp, spear-1h, spear-3h, spear-3h-swapped …"""
+    return Clasp() if name == "clasp" else Spear(name)

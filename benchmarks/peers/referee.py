@@ -27,6 +27,8 @@ LOOK = 1.0
 """Seconds of silence after which we look how much CPU time it has used."""
 START = 120.0
 """Seconds that it gets to load its libraries."""
+SILENCE = 300.0
+"""CPU seconds without a word after which a peer is taken to hang: a turn of SMAC3's takes seconds on these problems."""
 
 
 @dataclass(frozen=True)
@@ -137,10 +139,14 @@ class Referee:
                 if not (part := connection.recv(65536)):
                     return
                 read += part
-            elif self._over(cpu_seconds(peer.pid) - self._zero - GRACE, began + GRACE):
-                self.account.own = cpu_seconds(peer.pid) - self._zero
+            elif self._hangs(own := cpu_seconds(peer.pid) - self._zero, began):
+                self.account.own = own
                 self.account.end = "silent"
                 return
+
+    def _hangs(self, own: float, began: float) -> bool:
+        """Does it compute on past the budget, or as if it would never say a word again?"""
+        return own - self.account.own > SILENCE or self._over(own - GRACE, began + GRACE) is not None
 
     def _over(self, own: float, began: float) -> str | None:
         """What is used up."""

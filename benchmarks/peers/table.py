@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import RESULTS, write_results
-from benchmarks.peers.problems import TARGET, TOTAL
+from benchmarks.machine import IMAGES, RESULTS, machine, write_results
+from benchmarks.peers.problems import TARGET, TOTAL, hours
 from benchmarks.peers.rows import Row, rows
 from benchmarks.peers.tools import LATE, TOOLS
 from capra.analysis.statistics import paired_permutation_test
 
 OURS = "capra-smac"
-IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 PERMUTATIONS = 100_000
+ALSO = {"mean": "mean time", "train": "PAR10 in training"}
+"""What else is known of an incumbent where a surrogate answers, and its title in the table."""
 
 
 def problems() -> list[str]:
@@ -25,7 +25,7 @@ def problems() -> list[str]:
 
 def budget(problem: str) -> float:
     """Seconds of target time and own CPU time together."""
-    return TOTAL if problem == "clasp" else 3600.0 * float(problem.removeprefix("spear-").removesuffix("h"))
+    return TOTAL if problem == "clasp" else 3600.0 * hours(problem)
 
 
 def spent(moment: dict[str, Any]) -> float:
@@ -45,10 +45,10 @@ def by_tool(problem: str) -> dict[str, list[Row]]:
     return {tool: kept for tool, kept in found.items() if kept}
 
 
-def p_values(ours: Sequence[Row], others: Sequence[Row]) -> dict[str, float]:
+def p_values(ours: Sequence[Row], others: Sequence[Row], measure: str) -> dict[str, float]:
     """Do the means of the logarithms differ? By seeds in pairs, and with the labels shuffled at random."""
     rng = np.random.default_rng(0)
-    one, other = ({row["seed"]: np.log(final(row)["cost"]) for row in kept} for kept in (ours, others))
+    one, other = ({row["seed"]: np.log(final(row)[measure]) for row in kept} for kept in (ours, others))
     both = sorted(one.keys() & other.keys())
     paired = paired_permutation_test([one[s] for s in both], [other[s] for s in both], rng)
     return {"paired": paired, "shuffled": shuffled(np.array([*one.values()]), np.array([*other.values()]), rng)}
@@ -64,34 +64,49 @@ def shuffled(one: np.ndarray, other: np.ndarray, rng: np.random.Generator) -> fl
 
 
 def line(tool: str, kept: list[Row], ours: list[Row]) -> dict[str, Any]:
-    costs = np.array([final(row)["cost"] for row in kept])
     middle = {
         key: float(np.median([row[key] for row in kept])) for key in ("runs", "configurations", "target", "own", "wall")
     }
     return {
         "tool": tool,
         "seeds": len(kept),
-        "costs": costs.tolist(),
-        "quartiles": np.quantile(costs, [0.25, 0.5, 0.75]).tolist(),
+        **figures("cost", kept, ours),
+        "also": {measure: figures(measure, kept, ours) for measure in ALSO if measure in final(kept[0])},
         **middle,
         "overhead": float(np.median([row["own"] / (row["own"] + row["target"]) for row in kept])),
         "ends": sorted({row["end"] for row in kept}),
-        "p": {} if tool == OURS or not ours else p_values(ours, kept),
     }
 
 
-HEAD = """| tool | seeds | median | quartiles | p | configurations | runs | target s | own CPU s | overhead |
-|---|---|---|---|---|---|---|---|---|---|"""
+def figures(measure: str, kept: list[Row], ours: list[Row]) -> dict[str, Any]:
+    """What the final incumbents cost by one measure, and how that compares with our own."""
+    costs = [final(row)[measure] for row in kept]
+    return {
+        "costs": costs,
+        "quartiles": np.quantile(costs, [0.25, 0.5, 0.75]).tolist(),
+        "p": p_values(ours, kept, measure) if ours and kept is not ours else {},
+    }
+
+
+def head(entry: dict[str, Any]) -> str:
+    columns = ["tool", "seeds", "PAR10", "quartiles", "p"]
+    columns += [name for measure in entry["also"] for name in (ALSO[measure], "p")]
+    columns += ["configurations", "runs", "target s", "own CPU s", "overhead"]
+    return f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|"
 
 
 def markdown(entry: dict[str, Any]) -> str:
     low, middle, high = entry["quartiles"]
-    p = f"{entry['p']['shuffled']:.2g}" if entry["p"] else "–"
-    figures = f"{entry['configurations']:.0f} | {entry['runs']:.0f} | {entry['target']:.0f} | {entry['own']:.1f}"
-    return (
-        f"| {entry['tool']} | {entry['seeds']} | {middle:.3g} | {low:.3g} – {high:.3g} | {p} | {figures} | "
-        f"{100 * entry['overhead']:.1f} % |"
-    )
+    cells = [entry["tool"], str(entry["seeds"]), f"{middle:.3g}", f"{low:.3g} – {high:.3g}", p_cell(entry)]
+    for found in entry["also"].values():
+        cells += [f"{found['quartiles'][1]:.3g}", p_cell(found)]
+    cells += [f"{entry[key]:.0f}" for key in ("configurations", "runs", "target")]
+    cells += [f"{entry['own']:.1f}", f"{100 * entry['overhead']:.1f} %"]
+    return f"| {' | '.join(cells)} |"
+
+
+def p_cell(found: dict[str, Any]) -> str:
+    return f"{found['p']['shuffled']:.2g}" if found["p"] else "–"
 
 
 def ranks(tables: dict[str, list[dict[str, Any]]]) -> dict[str, float]:
@@ -140,7 +155,7 @@ def main() -> None:
     for problem in problems():
         tools = by_tool(problem)
         tables[problem] = [line(tool, kept, tools.get(OURS, [])) for tool, kept in tools.items()]
-        print(f"\n{problem}\n\n{HEAD}")
+        print(f"\n{problem}\n\n{head(tables[problem][0])}")
         for entry in sorted(tables[problem], key=lambda entry: entry["quartiles"][1]):
             print(markdown(entry))
         draw(problem, tools)
@@ -148,4 +163,4 @@ def main() -> None:
     print(
         "\naverage rank:", ", ".join(f"{tool} {rank:.2f}" for tool, rank in sorted(mean_ranks.items(), key=lambda x: x[1]))
     )
-    write_results("peers", {"tables": tables, "ranks": mean_ranks})
+    write_results("peers", {"machine": machine("capra", "numpy"), "tables": tables, "ranks": mean_ranks})

@@ -54,7 +54,7 @@ def tuning(name: str, tool: str, seed: int) -> dict[str, Any]:
         row |= refereed(problem, command(tool, seed, folder), folder).row()
     if isinstance(problem, Spear):
         for moment in row["incumbents"]:
-            moment["cost"] = problem.test_cost(Configuration(moment["config"]))
+            moment |= problem.judged(Configuration(moment["config"]))
     return row
 
 

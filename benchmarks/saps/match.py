@@ -32,7 +32,7 @@ def reference(folder: Path) -> tuple[list[Parameters], list[np.ndarray]]:
 
 
 def compared(runs: int) -> dict[str, Any]:
-    configs, recorded = reference(shared_or_exit() / "solvers")
+    configs, recorded = reference(shared_or_exit("solvers"))
     solvers = [Saps(quasigroup(ORDER, HOLES, seed)) for seed in range(INSTANCES)]
     began = time.process_time()
     ours = []

@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 from threadpoolctl import threadpool_limits
 
 from benchmarks.contenders import fitted, quartiles, scores_of_runs, tobit_moments
-from benchmarks.machine import RESULTS, machine, write_results
+from benchmarks.machine import IMAGES, RESULTS, machine, write_results
 from benchmarks.saps.problems import CUTOFF, FRESH, Problem, problems
 from benchmarks.saps.solver import Parameters, saps_space
 from benchmarks.saps.tuning import tuned
@@ -131,5 +131,5 @@ def plot() -> None:
         axis.set(xscale="log", yscale="log", title=f"{title}: RMSE {last['rmse'][1]:.2f}", xlabel="true steps")
     axes[0].set_ylabel("predicted steps")
     figure.tight_layout()
-    figure.savefig(RESULTS.parents[1] / "docs" / "images" / "saps_models.png", dpi=90)
+    figure.savefig(IMAGES / "saps_models.png", dpi=90)
     plt.close(figure)

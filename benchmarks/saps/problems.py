@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.machine import RESULTS, machine, write_results
+from benchmarks.machine import kept_input, machine, write_results
 from benchmarks.saps.instances import population, population_member
 from benchmarks.saps.solver import Parameters, Saps
 
@@ -53,9 +53,8 @@ def _nearest(rows: list[dict[str, Any]], wanted: float) -> dict[str, Any]:
 
 
 def problems() -> list[Problem]:
-    """The three instances, chosen once and then remembered in benchmarks/results/saps_instances.json."""
-    place = RESULTS / "saps_instances.json"
-    if not place.exists():
+    """The three instances, chosen once and then remembered in saps_instances.json among the results."""
+    if not kept_input("saps_instances.json").exists():
         write_results("saps_instances", {"machine": machine("numpy"), "cutoff": CUTOFF, "runs": RUNS, **choose()})
-    chosen = json.loads(place.read_text())["chosen"]
+    chosen = json.loads(kept_input("saps_instances.json").read_text())["chosen"]
     return [Problem(name, row["seed"], Saps(population_member(row["seed"])[1])) for name, row in chosen.items()]

@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
 
-from benchmarks.machine import machine, write_results
+from benchmarks.machine import IMAGES, machine, write_results
 from benchmarks.strategies.problems import BUDGETS
 from benchmarks.strategies.rows import REAL, SIMULATED, Row, rows
 from benchmarks.strategies.settings import is_planned
 from capra.analysis.statistics import paired_permutation_test
 
-IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 REFERENCE = "roar"
 """Whom everybody is tested against: racing without any search."""
 FEWEST = 3
@@ -129,7 +127,8 @@ def main() -> None:
     for problem in sorted({row["problem"] for row in everything}):
         kept = [row for row in everything if row["problem"] == problem]
         for budget in BUDGETS.get(problem, sorted({row["budget"] for row in kept})):
-            lines += entries(problem, budget, finals(kept, budget))
-            printed([line for line in lines if (line["problem"], line["budget"]) == (problem, budget)])
+            if new := entries(problem, budget, finals(kept, budget)):
+                printed(new)
+                lines += new
         curves(problem, kept)
     write_results("strategies", {"machine": machine("capra", "numpy"), "rows": lines})
