@@ -1,4 +1,4 @@
-# The developer's whole interface. Only Python >= 3.11, a C++ compiler and make are needed.
+# The developer's whole interface. Needed: Python >= 3.11 with its headers and venv, a C++ compiler, make.
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -12,6 +12,8 @@ $(STAMP): pyproject.toml $(KERNELS)
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	@for compiler in $(CXX) c++ clang++; do command -v $$compiler > /dev/null && exit 0; done; \
 	  echo "A C++ compiler is needed: apt-get install g++ (Debian, Ubuntu)"; exit 1
+	@$(PYTHON) -c 'import sys, sysconfig, os.path; found = os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")); sys.exit(0 if found else "The headers of Python (Python.h) are needed: apt-get install python3-dev (Debian, Ubuntu)")'
+	@$(PYTHON) -c 'import ensurepip, venv' 2> /dev/null || { echo "The module venv is needed: apt-get install python3-venv (Debian, Ubuntu)"; exit 1; }
 	@echo "Setting up .venv: this downloads packages and compiles for some minutes, without a word"
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
@@ -67,8 +69,9 @@ build/sanitize/%.address build/sanitize/%.thread: tests/models/sanitize_%.cpp $(
 	    -Isrc/capra/models/kernels $< $(PLAIN) -o build/sanitize/$*.$${kind%%,*} || exit 1; \
 	done
 
+# The experiments behind our figures, and what each needs; `.venv/bin/capra bench run NAME` makes one again.
 bench: setup
-	$(BIN)/python -m benchmarks.space
+	$(BIN)/capra bench list
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -342,7 +342,7 @@ def test_options_of_the_strategy(tuned: Path) -> None:
     assert status["audited_rejections"]["checked"] > 0
     assert status["pairs"] <= 5
     for bad in ("max_rums=5", "slack='x'", "capping=information", "audit=7", "max_runs=0", "out=zz", "nonsense"):
-        refused = capra("tune", scenario, "--out", tuned.parent / "no", "--set", bad)
+        refused = capra("tune", scenario, "--strategy", "roar", "--out", tuned.parent / "no", "--set", bad)
         assert refused.returncode == 2, bad
         assert "Traceback" not in refused.stderr
         assert bad.partition("=")[0] in refused.stderr

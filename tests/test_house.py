@@ -26,7 +26,21 @@ LAYERS = {
     "search": {"errors", "runs", "space", "models", "_kernels"},
     "minimize": {"errors", "runs", "space", "search"},
     "strategies": {"errors", "runs", "scenario", "space", "models", "search", "_guarantees"},
-}
+    "keeper": {"errors", "runs"},
+    "budget": {"runs", "scenario"},
+    "breaker": {"runs"},
+    "repeats": {"errors", "runs"},
+    "features": {"errors", "formats", "scenario", "targets"},
+    "folder": {"", "engines", "errors", "formats", "runs", "scenario"},
+    "intake": {"errors", "folder", "runs", "scenario"},
+    "warmstart": {"errors", "folder", "formats", "intake", "runs", "scenario", "search"},
+    "loop": {
+        "breaker", "budget", "engines", "errors", "folder", "keeper", "repeats", "report", "runs", "scenario", "strategies"
+    },
+}  # fmt: skip
+WATCHES = {"report/console.py", "analysis/ablation.py"}
+"""Who may know a tuning that is under way: the live terminal, and ablation, which makes runs of its own."""
+HEAVY = {"scipy", "ConfigSpace", "sklearn", "pandas", "matplotlib", "optuna", "distributed"}
 
 
 def imports(path: Path) -> set[str]:
@@ -49,6 +63,12 @@ def test_parts_import_only_what_they_may(part: str) -> None:
         assert imports(file) <= LAYERS[part] | {part}, file
 
 
+def test_analyses_and_reports_read_what_is_stored() -> None:
+    files = [file for part in ("analysis", "report") for file in (PACKAGE / part).rglob("*.py")]
+    watching = {str(file.relative_to(PACKAGE)) for file in files if imports(file) & {"loop", "engines", "keeper", "budget"}}
+    assert watching == WATCHES
+
+
 def test_only_formats_text_below_space() -> None:
     """``space`` reads files with ``formats.text``; the rest of ``formats`` stands above it."""
     for file in (PACKAGE / "space").rglob("*.py"):
@@ -65,12 +85,29 @@ def test_public_names() -> None:
     assert public - modules == {name for name in capra.__all__ if not name.startswith("_")}
 
 
+def loaded_by(code: str) -> set[str]:
+    """Packages that a new Python has loaded at the end of ``code``, whatever that printed."""
+    last = "import sys; print('\\n' + ' '.join({name.partition('.')[0] for name in sys.modules}))"
+    ran = subprocess.run([sys.executable, "-c", f"{code}\n{last}"], capture_output=True, text=True, check=True)
+    found = set(ran.stdout.splitlines()[-1].split())
+    assert "capra" in found
+    return found
+
+
 def test_import_loads_nothing_heavy() -> None:
-    code = "import sys, capra; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "capra" in loaded
-    heavy = {"scipy", "ConfigSpace", "sklearn", "typer", "rich", "pandas", "matplotlib", "optuna", "distributed"}
-    assert not heavy & set(loaded)
+    assert not (HEAVY | {"typer", "rich"}) & loaded_by("import capra")
+
+
+def test_models_are_loaded_by_who_fits_one() -> None:
+    """A portfolio at work pays for every import with its user's time; a status is asked for in a loop."""
+    parts = ("build", "deploy", "evaluate", "models", "overview", "portfolio", "rehearse")
+    assert not HEAVY & loaded_by("import " + ", ".join(f"capra.{part}" for part in parts))
+
+
+@pytest.mark.parametrize("words", ["--help", "portfolio run --help", "status nowhere"])
+def test_commands_load_nothing_heavy(words: str) -> None:
+    run = f"import sys; sys.argv = {['capra', *words.split()]}\nfrom capra.cli import main"
+    assert not HEAVY & loaded_by(f"{run}\ntry:\n    main()\nexcept SystemExit:\n    pass")
 
 
 def test_no_dangerous_calls() -> None:

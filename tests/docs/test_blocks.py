@@ -54,6 +54,8 @@ SMALLER = {
     "--builder hydra": "--builder hydra --set rounds=1 --strategy roar",
     "mix 300s": "mix 3s",
     "lesson.py lesson": "lesson.py lesson 1",
+    "validate runs/cbc": "validate runs/cbc --seeds 1",
+    "validate runs/walksat": "validate runs/walksat --seeds 1",
     "check scenario.txt": "check scenario.txt || test $? = 3",  # wrappers with wall limits of their own give up on a busy machine
     "smac-scenario.txt scenario.toml": "smac-scenario.txt smac.toml",
 }

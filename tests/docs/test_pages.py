@@ -26,6 +26,22 @@ def test_the_option_table_is_the_declaration() -> None:
     assert made["updated"](page) == page, "run: python docs/make_formats.py"
 
 
+def test_the_version_is_the_same_everywhere() -> None:
+    from capra import __version__
+
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == __version__
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    released = re.findall(r"^## (\d\S+) - ", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert released[0] == __version__
+
+
+def test_the_commands_page_is_the_declaration() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "make_commands.py"))
+    page = (ROOT / "docs" / "commands.md").read_text()
+    assert "capra portfolio run PORTFOLIO INSTANCE" in page
+    assert made["updated"](page) == page, "run: python docs/make_commands.py"
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/formats.md"])
 def test_scenarios_in_the_pages_load(page: str, tmp_path: Path) -> None:
     (tmp_path / "minisat.pcs").write_text("luby categorical {on, off} [on]\n")
@@ -54,6 +70,21 @@ def test_links_point_to_files() -> None:
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_every_page_is_in_the_readme() -> None:
+    linked = {link.partition("#")[0] for link in re.findall(r"\]\(([^):]+)\)", (ROOT / "README.md").read_text())}
+    assert {page.relative_to(ROOT).as_posix() for page in (ROOT / "docs").rglob("*.md")} <= linked
+
+
+def test_what_the_pages_import_is_in_the_reference() -> None:
+    listed = set(re.findall(r"^::: (\S+)$", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE))
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        for code in blocks(page.relative_to(ROOT).as_posix(), "python"):
+            for module, names in re.findall(r"^from (capra\S*) import (.*)$", code, re.MULTILINE):
+                for name in names.split(", "):
+                    found = {module, f"{module}.{name}", f"capra.{name}"} & listed
+                    assert found or module.startswith("capra.demo"), f"{page.name}: {module}.{name}"
 
 
 def test_the_table_of_the_targets_page_can_be_tuned() -> None:
@@ -105,6 +136,17 @@ def test_the_examples_of_the_minimize_page() -> None:
     assert names["result"].cost < 60
     assert names["result"].spent <= 5_000
     assert names["search"].best == names["result"].trajectory[-1]
+
+
+def test_the_strategies_page_has_all_of_them_and_the_default() -> None:
+    import capra
+    from capra.strategies import STRATEGIES
+
+    page = (ROOT / "docs" / "strategies.md").read_text()
+    rows = re.findall(r"^\| (`[^|]*`) \| [^|]+ \| [^|]+ \| \[", page, re.MULTILINE)
+    named = [name for cell in rows for name in re.findall(r"`([^`]+)`", cell)]
+    assert sorted(named) == sorted(STRATEGIES)
+    assert f"Without a name it is `{signature(capra.tune).parameters['strategy'].default}`." in page
 
 
 def test_the_certificate_of_the_guarantees_page(capsys: pytest.CaptureFixture[str]) -> None:

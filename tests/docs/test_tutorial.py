@@ -23,7 +23,6 @@ SMALLER = {
     "range(200, 220)": "range(200, 202)",
     "order=30, holes=378": "order=26, holes=284",
     'cpu = "2min"': "runs = 40",
-    'cpu = "5min"': "runs = 10",
     "--seeds 2": "--seeds 1",
 }
 VARIES = re.compile(r"^ok  budget|times as fast as the default on the test instances$")
