@@ -6,19 +6,23 @@ for leases that are meant to run out.
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
 from capra.engines import Engine, Ticket
 from capra.engines.dask import DaskEngine
 from capra.engines.link import Link
+from capra.engines.news import Joined
 from capra.engines.site import Package
 from capra.engines.speed import loop_seconds
 from capra.errors import InputError, TargetError
@@ -208,6 +212,25 @@ def test_answers_that_come_twice(shared: Cluster, monkeypatch: pytest.MonkeyPatc
             assert outcome.status is Status.SUCCESS
         assert until(lambda: engine.free == 3)
         assert engine.fenced == 3
+
+
+def test_two_looks_at_once_open_one_site(shared: Cluster) -> None:
+    """The second site would end the first, and with it the run that was given to it meanwhile."""
+    link = Link(shared.address, Package(uuid.uuid4().hex, scenario_of(WORK), heartbeat=5.0, silence=30.0))
+
+    async def look_twice() -> None:
+        present = await link._scheduler.identity(n_workers=-1)
+        link._client.scheduler.identity = AsyncMock(return_value=present)  # answers both within one turn of the loop
+        await asyncio.gather(link._open_all(), link._open_all())
+
+    try:
+        link._do(look_twice()).result(60.0)
+        joined = [link.news.get(timeout=60.0) for _ in shared.workers]
+        assert {news.address for news in joined if isinstance(news, Joined)} == set(shared.workers)
+        assert link.news.empty()
+    finally:
+        link.end_sites()
+        link.close()
 
 
 def test_a_task_that_says_nothing_is_lost(shared: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

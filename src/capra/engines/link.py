@@ -45,7 +45,7 @@ class Link:
         self.news: SimpleQueue[News] = SimpleQueue()
         self.package = package
         self._own = _started(cluster) if isinstance(cluster, int) else None
-        self._opening: set[str] = set()
+        self._opening: dict[str, asyncio.Future[None]] = {}
         self._refused: set[str] = set()
         self._heard: dict[str, float] = {}
         """Workers with a site of ours, and when they last said something."""
@@ -164,6 +164,7 @@ class Link:
                 self._leave(address)
 
     async def _open_all(self) -> None:
+        """See who is there; when this ends, the sites of all of them are open. One worker never gets two."""
         try:
             identity = await self._scheduler.identity(n_workers=-1)
         except OSError:
@@ -171,18 +172,18 @@ class Link:
         present = {address: facts["nthreads"] for address, facts in identity["workers"].items()}
         for address in (self._heard.keys() | self._refused) - present.keys():
             self._leave(address)
-        known = self._heard.keys() | self._refused | self._opening
-        new = [(address, seats) for address, seats in present.items() if address not in known]
-        await asyncio.gather(*(self._open_one(address, seats) for address, seats in new))
+        known = self._heard.keys() | self._refused | self._opening.keys()
+        for address in present.keys() - known:
+            self._opening[address] = asyncio.ensure_future(self._open_one(address, present[address]))
+        await asyncio.gather(*self._opening.values())  # those, too, that another census began
 
     async def _open_one(self, address: str, seats: int) -> None:
-        self._opening.add(address)
         try:
             work = self._client.run(site.open_site, self.package, workers=[address], asynchronous=True)
             [facts] = (await asyncio.wait_for(work, CONNECT)).values()
         except Exception as error:  # noqa: BLE001 (whatever goes wrong there: that worker cannot be used)
             facts = {"trouble": f"{type(error).__name__}: {error}"}
-        self._opening.discard(address)
+        del self._opening[address]
         if "trouble" in facts:
             self._refused.add(address)
             self.news.put(Refused(address, facts["trouble"]))
