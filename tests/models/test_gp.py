@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from threadpoolctl import threadpool_info
 
 from capra.errors import ModelError
 from capra.models import CensoredGP
@@ -301,3 +302,18 @@ def test_errors_say_what_to_do(fitted: CensoredGP) -> None:
         CensoredGP(restarts=-1)
     with pytest.raises(ModelError, match="NaN or infinite"):
         CensoredGP().fit([[0.0]], [np.nan])
+
+
+def test_its_linear_algebra_takes_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others would spin on the targets' cores; what the user has set is there again afterwards."""
+    seen: list[int] = []
+
+    def threads() -> list[int]:
+        return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+    whole = Covariance.inputs
+    monkeypatch.setattr(Covariance, "inputs", lambda *given: (seen.extend(threads()), whole(*given))[1])
+    before = threads()
+    CensoredGP().fit([[0.1], [0.5], [0.9]], [1.0, 2.0, 3.0]).predict([[0.3]])
+    assert set(seen) == {1}
+    assert threads() == before

@@ -14,6 +14,7 @@ from capra.models.covariance import LEVEL, Covariance, Inputs
 from capra.models.laplace import Belief, Tobit, evidence_slopes, find_mode
 from capra.models.posterior import Posterior
 from capra.models.propagation import covariance_slopes, log_evidence, propagate
+from capra.models.threads import in_one_thread
 
 __all__ = ["CensoredGP"]
 
@@ -60,6 +61,7 @@ class CensoredGP:
         self.known_noise = known_noise
         self._fitted: Posterior | None = None
 
+    @in_one_thread
     def fit(self, X: ArrayLike, y: ArrayLike, censored: ArrayLike | None = None) -> Self:
         rows, values, mask, kinds = checked_data(X, y, censored, self.types)
         if len(rows) > LARGEST:
@@ -83,6 +85,7 @@ class CensoredGP:
         """Per column: how far one has to go (in its range; in mismatches, for categories) for costs to change; (d,)."""
         return np.asarray(np.exp(self._posterior.theta[:-1]))
 
+    @in_one_thread
     def predict(self, X: ArrayLike) -> tuple[Floats, Floats]:
         posterior = self._posterior
         inputs = self._inputs(X)
@@ -94,6 +97,7 @@ class CensoredGP:
         mean, std = self.predict(X)
         return mean, np.hypot(std, self.noise)
 
+    @in_one_thread
     def predict_marginal(self, X: ArrayLike, instances: ArrayLike) -> tuple[Floats, Floats]:
         """Mean and deviation of log10 of the mean cost over instances.
 
@@ -115,6 +119,7 @@ class CensoredGP:
             means[:, i] = marginal.mean(), marginal.std()
         return means[0], means[1]
 
+    @in_one_thread
     def sample(self, X: ArrayLike, rng: np.random.Generator) -> Floats:
         """One function drawn from the posterior, at all rows of ``X``; memory grows with the rows, not their square.
 
