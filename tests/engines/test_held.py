@@ -140,6 +140,7 @@ def test_what_is_not_longer_begins_anew(scenario: Scenario, log: Path) -> None:
         assert once(engine, ask(LONG, 0.3, seed=2)).continued == 0.0
         assert len(log.read_text().split()) == 4
         assert len(targets_alive()) == 2  # one for each cell
+        assert once(engine, ask(LONG, 0.25)).continued == 0.2  # the one that had come furthest
 
 
 def test_nobody_waits_at_the_longest_cutoff(scenario: Scenario) -> None:

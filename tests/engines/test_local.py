@@ -19,9 +19,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import capra.engines.local as local
+import capra.targets.supervisor as supervisor
 from capra.engines import Engine, LocalEngine, Ticket
 from capra.errors import InputError, TargetError
 from capra.runs import Outcome, RunRequest, Status
@@ -337,6 +339,32 @@ def test_silent_supervisor_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
         assert outcome.status is Status.LOST
 
 
+def stop_the_worker(engine: LocalEngine, ticket: Ticket) -> None:
+    """The process of the supervisor that has the run; its guard lives."""
+    until(targets_alive)
+    [worker] = supervisor._children(engine._slots[ticket].supervised.pid)
+    os.kill(worker, signal.SIGSTOP)
+
+
+def test_a_supervisor_whose_worker_is_stopped() -> None:
+    """It holds the pipe of its report; past every bound it is killed, its guard cleans up, and the run is made again."""
+    with LocalEngine(scenario_of(WORK, cutoff=1.0), 1) as engine:
+        ticket = engine.submit(request(0.8, cutoff=1.0))
+        stop_the_worker(engine, ticket)
+        engine._slots[ticket].deadline = 0.0
+        [outcome] = finish(engine, ticket)
+        assert outcome.status is Status.SUCCESS
+
+
+def test_close_with_a_worker_that_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor, "_EXIT", 0.2)
+    scenario = scenario_of(hostile.sleeper(50.0))
+    engine = LocalEngine(scenario, 1, target=Impatient(scenario))
+    stop_the_worker(engine, engine.submit(request(LONG)))
+    engine.close()
+    until(lambda: not targets_alive())
+
+
 def test_program_vanishes(tmp_path: Path) -> None:
     program = tmp_path / "solver"
     program.write_text("#!/bin/sh\nexit 0\n")
@@ -387,6 +415,31 @@ def test_unkillable(monkeypatch: pytest.MonkeyPatch) -> None:
         until(lambda: not targets_alive())  # here it does go, with its supervisor
 
 
+# --- cutoffs that come late ---
+
+
+def test_tightened_when_it_is_over() -> None:
+    with LocalEngine(scenario_of(WORK), 1) as engine:
+        ticket = engine.submit(request(0.3))
+        until(lambda: engine._slots[ticket].supervised._readable(0.0))
+        engine.tighten(ticket, 0.1)
+        [outcome] = finish(engine, ticket)
+        assert (outcome.status, outcome.cutoff) == (Status.SUCCESS, KAPPA)
+        assert outcome.time >= 0.3
+
+
+@pytest.mark.parametrize("unit", ["cpu", "wall"])
+def test_tightened_to_less_than_it_has_used(unit: str) -> None:
+    """It is over there, and has taken what it has taken: that is charged, and known of it."""
+    with LocalEngine(scenario_of(WORK, unit=unit), 1) as engine:
+        ticket = engine.submit(request(LONG))
+        until(lambda: sum(sum(psutil.Process(pid).cpu_times()[:2]) for pid in targets_alive()) > 0.5)
+        engine.tighten(ticket, 0.1)
+        [outcome] = finish(engine, ticket)
+        assert outcome.status is Status.CAPPED
+        assert 0.3 < outcome.time == outcome.cutoff <= float(outcome.wall or 0.0)
+
+
 # --- targets that misbehave ---
 
 
@@ -398,6 +451,12 @@ def test_deaf(once: Callable[..., Outcome]) -> None:
 def test_daemon(once: Callable[..., Outcome]) -> None:
     outcome = once(hostile.daemon(seconds=60.0, main_seconds=60.0), cutoff=0.3)
     assert (outcome.status, outcome.time) == (Status.CAPPED, 0.3)
+
+
+def test_what_is_left_behind_is_said() -> None:
+    with LocalEngine(scenario_of(hostile.daemon(seconds=60.0, main_seconds=0.0)), 1) as engine:
+        finish(engine, engine.submit(request(LONG, cutoff=0.3)))
+        assert "1 runs left processes behind" in " ".join(engine.warnings())
 
 
 def test_fork_storm(once: Callable[..., Outcome]) -> None:

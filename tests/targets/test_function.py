@@ -25,7 +25,7 @@ from capra.targets.dialects import Claim
 from capra.targets.function import read_value
 
 FUNCTIONS = """
-import os, signal, subprocess, sys, time
+import os, signal, subprocess, sys, threading, time
 import numpy
 
 def number(config, instance, seed, cutoff): return config["x"] + seed
@@ -55,6 +55,9 @@ def satisfiable(config, instance, seed, cutoff): return {"answer": "satisfiable"
 def gave_up(config, instance, seed, cutoff): return {"status": "TIMEOUT"}
 def environment(config, instance, seed, cutoff): return {"answer": " ".join(sorted(os.environ))}
 def hashes(config, instance, seed, cutoff): return {"answer": str(hash("word"))}
+def leaves_a_thread(config, instance, seed, cutoff):
+    threading.Thread(target=time.sleep, args=(600,)).start()
+    return 1.0
 class Named:
     @staticmethod
     def method(config, instance, seed, cutoff): return 2.0
@@ -100,6 +103,10 @@ def test_nothing_is_fine_where_we_measure(call: Callable[..., Outcome]) -> None:
     assert call("nothing").status is Status.SUCCESS
     assert call("nothing", objective="quality").reason == "reports no quality"
     assert call("nothing", unit="steps").reason == "reports no steps"
+
+
+def test_threads_that_it_leaves_are_not_waited_for(call: Callable[..., Outcome]) -> None:
+    assert call("leaves_a_thread").status is Status.SUCCESS
 
 
 def test_arguments_arrive(call: Callable[..., Outcome]) -> None:

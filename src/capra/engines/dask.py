@@ -81,7 +81,7 @@ class DaskEngine:
         self._scenario = scenario
         self._most = math.inf if workers is None else workers
         self._crew = Crew()
-        self._measured = self._disturbed = 0
+        self._measured = self._disturbed = self._straggling = 0
         self._sick: list[int] = []
         self._refused: dict[str, str] = {}
         self._notes: dict[str, None] = {}
@@ -155,7 +155,7 @@ class DaskEngine:
             found.append(f"no worker has joined {self._link.address}")
         if slowness := self._crew.slowness:
             found.append(f"times are divided by the hosts' slowness: {slowness}")
-        machine = machine_warnings(self._measured, self._disturbed, self._sick)
+        machine = machine_warnings(self._measured, self._disturbed, self._sick, self._straggling)
         return [*found, *self._refused_words(), *self._notes, *machine]
 
     def _refused_words(self) -> list[str]:
@@ -257,6 +257,7 @@ class DaskEngine:
     def _note(self, worker: Worker, answer: dict[str, Any]) -> None:
         self._measured += answer["measured"]
         self._disturbed += answer["disturbed"]
+        self._straggling += answer["straggling"]
         self._notes |= {f"{worker.host}: {note}": None for note in answer["notes"]}
         if answer["sick"]:
             self._sick += answer["sick"]

@@ -55,9 +55,14 @@ class HeldRuns:
         return sum(run.memory for run in self._runs.values())
 
     def put(self, run: HeldRun) -> None:
-        """Keep it, if there is room or can be made. From now on it is ours to close."""
-        if (before := self._runs.pop(run.request.cell, None)) is not None:
+        """Keep it, if there is room or can be made, and nobody waits for the same further on. It is ours to close now."""
+        before = self._runs.get(run.request.cell)
+        if before is not None and before.request.cutoff >= run.request.cutoff:
+            run.supervised.close()
+            return
+        if before is not None:
             before.supervised.close()
+            del self._runs[run.request.cell]
         if run.memory > self._memory:
             self._end(run)
             return

@@ -12,7 +12,6 @@ import dataclasses
 import os
 import select
 import shlex
-import signal
 import socket
 import time
 from collections.abc import Sequence
@@ -29,7 +28,7 @@ from capra.targets import make_target
 from capra.targets.base import ProcessTarget
 from capra.targets.judge import lost
 from capra.targets.scratch import sweep
-from capra.targets.supervisor import Facts, Job, Limits, Supervised, delegated_cgroup
+from capra.targets.supervisor import STRIKE, Facts, Job, Limits, Supervised, delegated_cgroup
 
 __all__ = ["ATTEMPTS", "PATIENCE", "LocalEngine", "machine_warnings"]
 
@@ -49,6 +48,9 @@ class _Slot:
 
     ticket: Ticket
     request: RunRequest
+    """With the cutoff that it was tightened to."""
+    asked: float
+    """The cutoff that it began with, or goes on with."""
     cores: tuple[int, ...]
     limits: Limits
     supervised: Supervised
@@ -93,6 +95,8 @@ class LocalEngine:
         self._kappa_max = scenario.cutoff
         self.disturbed = 0
         self.measured = 0
+        self.straggling = 0
+        """Runs that left processes behind."""
         self.sick: list[int] = []
         """Processes that could not be killed; their workers are not used again."""
         self._slots: dict[Ticket, _Slot] = {}
@@ -186,7 +190,7 @@ class LocalEngine:
         if limits is None:  # only the target can keep its cutoff, and it knows no other
             limits = slot.limits
         else:
-            slot.request = request
+            slot.request, slot.asked = request, cutoff
         slot.held = False
         slot.supervised.resume(limits.leading, limits.wall_bound)
         slot.deadline = _deadline(limits)
@@ -216,7 +220,7 @@ class LocalEngine:
 
     def warnings(self) -> list[str]:
         """What a user should know about the measurements so far."""
-        return machine_warnings(self.measured, self.disturbed, self.sick)
+        return machine_warnings(self.measured, self.disturbed, self.sick, self.straggling)
 
     @property
     def files(self) -> list[int]:
@@ -231,7 +235,7 @@ class LocalEngine:
 
     def _start(self, ticket: Ticket, request: RunRequest, cores: tuple[int, ...]) -> _Slot:
         job = dataclasses.replace(self._job(request), cores=cores, cgroup=self._cgroup, backend=self._backend)
-        return _Slot(ticket, request, cores, job.limits, Supervised.start(job), _deadline(job.limits))
+        return _Slot(ticket, request, request.cutoff, cores, job.limits, Supervised.start(job), _deadline(job.limits))
 
     def _job(self, request: RunRequest) -> Job:
         job = self.target.job(request)
@@ -248,7 +252,7 @@ class LocalEngine:
             return None
         limits = self.target.job(request).limits
         run.supervised.resume(limits.leading, limits.wall_bound, cores)
-        slot = _Slot(ticket, request, cores, limits, run.supervised, _deadline(limits))
+        slot = _Slot(ticket, request, request.cutoff, cores, limits, run.supervised, _deadline(limits))
         slot.continued, slot.waited = run.request.cutoff, run.cpu
         return slot
 
@@ -265,8 +269,9 @@ class LocalEngine:
             self._advance(by_file[file])
         for slot in list(self._slots.values()):
             if not slot.held and time.monotonic() > slot.deadline:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(slot.supervised.pid, signal.SIGKILL)
+                slot.supervised.strike()
+                slot.deadline = time.monotonic() + STRIKE
+                self._advance(slot)
 
     def _advance(self, slot: _Slot) -> None:
         facts = slot.supervised.wait(0.0)
@@ -286,7 +291,7 @@ class LocalEngine:
         if slot.cancelled or slot.stopped:  # by now it is being ended
             return
         self._note(facts)
-        outcome = self.target.outcome(slot.request, facts, slot.supervised.directory)
+        outcome = self.target.outcome(self._in_force(slot, facts), facts, slot.supervised.directory)
         if self.held is not None and outcome.status is Status.CAPPED:
             request = dataclasses.replace(slot.request, cutoff=outcome.cutoff)
             self.held.put(HeldRun(request, slot.supervised, facts.cpu, facts.memory))
@@ -296,12 +301,19 @@ class LocalEngine:
 
     def _judge(self, slot: _Slot, facts: Facts) -> None:
         self._note(facts)
-        outcome = self.target.outcome(slot.request, facts, slot.supervised.directory)
+        outcome = self.target.outcome(self._in_force(slot, facts), facts, slot.supervised.directory)
         again = (outcome.status is Status.LOST and not outcome.aborts) or _died_waiting(slot, facts)
         if again and slot.attempt < self._attempts and not slot.stopped:
             self._restart(slot, outcome)
         else:
             self._verify(slot, outcome, facts)
+
+    def _in_force(self, slot: _Slot, facts: Facts) -> RunRequest:
+        """The request with the cutoff that its supervisor had: a smaller one may have come when the run was over, or had
+        used more than that."""
+        if not self.target.can_wait:  # the target keeps its cutoff itself
+            return slot.request
+        return dataclasses.replace(slot.request, cutoff=min(slot.asked, max(slot.request.cutoff, facts.cutoff)))
 
     def _restart(self, slot: _Slot, outcome: Outcome) -> None:
         try:
@@ -352,13 +364,14 @@ class LocalEngine:
 
     def _note(self, facts: Facts) -> None:
         self.sick += facts.unkillable
+        self.straggling += facts.stragglers > 0
         if facts.wall >= 0.1 and not facts.lost:
             self.measured += 1
             self.disturbed += abs(facts.cpu - facts.wall) > CONTENTION * facts.wall
 
 
-def machine_warnings(measured: int, disturbed: int, sick: Sequence[int]) -> list[str]:
-    """What to say of so many disturbed runs among the measured, and of processes that could not be killed."""
+def machine_warnings(measured: int, disturbed: int, sick: Sequence[int], straggling: int) -> list[str]:
+    """What to say of so many disturbed runs among the measured, and of processes that did not end, or could not be killed."""
     found = []
     if measured >= 5 and disturbed > 0.2 * measured:
         share = 100 * disturbed / measured
@@ -366,6 +379,8 @@ def machine_warnings(measured: int, disturbed: int, sick: Sequence[int]) -> list
             f"in {share:.0f} % of the runs CPU and wall time differ by more than {100 * CONTENTION:.0f} %: "
             "the machine is busy, or the target waits or uses several cores"
         )
+    if straggling:
+        found.append(f"{straggling} runs left processes behind, which were killed; their CPU time counts")
     if sick:
         found.append(f"{len(sick)} processes could not be killed (uninterruptible I/O?): {list(sick[:5])}")
     return found

@@ -16,7 +16,11 @@ from capra.engines.base import Ticket
 from capra.errors import InputError, TargetError
 from capra.runs import Outcome, RunRequest, Status
 from capra.scenario import Scenario
+from capra.targets.dialects import Claim
 from capra.targets.function import read_value
+from capra.targets.judge import Judge
+from capra.targets.supervisor import Facts
+from capra.targets.verify import Answer, check_answer, known_answers
 
 __all__ = ["SimulatedEngine", "simulated_target"]
 
@@ -130,22 +134,24 @@ def simulated_target(scenario: Scenario) -> Callable[[RunRequest], Outcome]:
     if not callable(target):
         raise TargetError(f"{target!r} cannot be simulated", hint="engine='simulated' needs a table or a Python function")
 
+    judge = Judge(scenario.cutoff, scenario.unit, scenario.objective.kind == "quality")
+    answers = known_answers((*scenario.instances, *scenario.test_instances)) if scenario.verifier else {}
+
     def run(request: RunRequest) -> Outcome:
         value = target(dict(request.config), request.instance, request.seed, request.cutoff)
-        return _outcome_of(value, request, scenario)
+        return _outcome_of(value, request, judge, answers.get(request.instance or ""))
 
     return run
 
 
-def _outcome_of(value: object, request: RunRequest, scenario: Scenario) -> Outcome:
-    quality = scenario.objective.kind == "quality"
-    reply = read_value(value, quality=quality)
-    time = reply.time if reply.time is not None else 0.0
-    cut = reply.claim == "TIMEOUT" or (not quality and time > request.cutoff)
-    if cut and math.isfinite(request.cutoff):
-        status = Status.CAPPED if request.cutoff < scenario.cutoff else Status.TIMEOUT
-        return Outcome(status, request.cutoff, request.cutoff, reason="stopped by its cutoff", backend="function")
-    failed = Status.LOST if reply.claim == "ABORT" else Status.CRASHED
-    status = Status.SUCCESS if reply.claim == "SUCCESS" else failed
-    outcome = Outcome(status, min(time, request.cutoff), request.cutoff, reply.quality, backend="function")
-    return dataclasses.replace(outcome, reason=reply.reason)
+def _outcome_of(value: object, request: RunRequest, judge: Judge, known: Answer | None) -> Outcome:
+    """As if it had been run; its own word for the time is all there is."""
+    reply = read_value(value, quality=judge.needs_quality)
+    if reply.claim is Claim.SUCCESS and reply.time is None and not judge.needs_quality:
+        reply = dataclasses.replace(reply, claim=Claim.CRASHED, reason="reports no time, and nobody measures it here")
+    stopped = reply.claim is Claim.TIMEOUT and reply.time is None and math.isfinite(request.cutoff)
+    spent = request.cutoff if stopped else reply.time or 0.0
+    limit = judge.unit if reply.claim is Claim.SUCCESS and spent > request.cutoff else None
+    facts = Facts(limit=limit, cutoff=request.cutoff, cpu=spent, wall=spent, backend="function")
+    outcome = judge.outcome(request, facts, reply, None if known is None else check_answer(known, reply))
+    return dataclasses.replace(outcome, cpu=None, wall=None, memory=None)

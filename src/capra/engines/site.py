@@ -189,11 +189,11 @@ class Site:
         except (CapraError, OSError) as error:
             outcome = Outcome(Status.LOST, 0.0, request.cutoff, reason=str(error), host=socket.gethostname())
         finally:
-            measured, disturbed, sick = self._give_back(engine)
+            noted = self._give_back(engine)
         if outcome.status is Status.LOST and outcome.reason == "stopped by us":
             outcome = dataclasses.replace(outcome, reason=self._why)
         notes = [] if self.stage is None else sorted(self.stage.troubles)
-        return {"outcome": _plain(outcome), "measured": measured, "disturbed": disturbed, "sick": sick, "notes": notes}
+        return {"outcome": _plain(outcome), **noted, "notes": notes}
 
     @contextlib.contextmanager
     def _staged(self, instance: str | None) -> Iterator[None]:
@@ -223,16 +223,16 @@ class Site:
                 return self._engines.pop()
         return LocalEngine(self._scenario, 1, pin=False, target=self._target, attempts=1)
 
-    def _give_back(self, engine: LocalEngine) -> tuple[int, int, list[int]]:
+    def _give_back(self, engine: LocalEngine) -> dict[str, Any]:
         """What it noted; it is used again unless it lost its slot to a process that cannot be killed."""
-        noted = engine.measured, engine.disturbed, list(engine.sick)
-        engine.measured = engine.disturbed = 0
+        noted = {name: getattr(engine, name) for name in ("measured", "disturbed", "straggling")}
+        engine.measured = engine.disturbed = engine.straggling = 0
         if engine.free:
             with self._lock:
                 self._engines.append(engine)
         else:
             engine.close()
-        return noted
+        return {**noted, "sick": list(engine.sick)}
 
 
 def _obey(engine: LocalEngine, ticket: Ticket, order: Order, slowness: float, bound: float) -> float:

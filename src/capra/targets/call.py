@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import json
+import os
 import resource
 import runpy
 import signal
@@ -38,6 +39,9 @@ def main(path: Path) -> None:
     except Exception:  # noqa: BLE001 (whatever the user's code raises is the answer)
         answer = json.dumps({"error": traceback.format_exc(limit=-5)})
     _write(path.with_name(ANSWER_FILE), answer)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # it has answered: threads that it left behind are not waited for
 
 
 def _write(path: Path, text: str) -> None:

@@ -28,7 +28,7 @@ from capra.targets.call import __file__ as call_file
 from capra.targets.dialects import Claim, Reply, normal_answer
 from capra.targets.judge import Judge
 from capra.targets.supervisor import Facts, Job, Limits, clean_environment
-from capra.targets.verify import Verdict, check_answer, known_answer
+from capra.targets.verify import Verdict, check_answer, known_answers
 
 __all__ = ["FunctionTarget", "read_value", "whereabouts"]
 
@@ -50,7 +50,7 @@ class FunctionTarget:
             )
         self.scenario = scenario
         self._path_of = path_of or scenario.path_of
-        self._instances = {i.name: i for i in (*scenario.instances, *scenario.test_instances)}
+        self._known = known_answers((*scenario.instances, *scenario.test_instances)) if scenario.verifier else {}
         self.judge = Judge(scenario.cutoff, scenario.unit, scenario.objective.kind == "quality")
         self._where = whereabouts(scenario.target)
         self._environment = {"PYTHONHASHSEED": "0"} | clean_environment(scenario.environment)
@@ -111,8 +111,7 @@ class FunctionTarget:
         return self.judge.outcome(request, facts, reply, self._verdict(request, reply))
 
     def _verdict(self, request: RunRequest, reply: Reply) -> Verdict | None:
-        instance = self._instances.get(request.instance or "")
-        known = known_answer(instance.specific) if instance and self.scenario.verifier else None
+        known = self._known.get(request.instance or "")
         return None if known is None else check_answer(known, reply)
 
     def _reply(self, started: dict[str, Any], answer: dict[str, Any], facts: Facts) -> Reply:

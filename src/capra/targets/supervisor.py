@@ -37,6 +37,7 @@ from capra.targets.job import Captured, Facts, Job, Limits
 from capra.targets.scratch import Scratch
 
 __all__ = [
+    "STRIKE",
     "Captured",
     "Facts",
     "Job",
@@ -48,8 +49,12 @@ __all__ = [
     "supervisor_path",
 ]
 
+STRIKE = 1.0
+"""Seconds between two blows at a supervisor that does not answer."""
+_BLOWS = 3
+"""Then it is left to itself: something in the kernel keeps it."""
 _EXIT = 10.0
-"""Seconds that a supervisor may take to exit after its last word."""
+"""Seconds that a supervisor may take to say its last word, or to exit after it."""
 _INHERITED = ("PATH",)
 _FIXED = {"LANG": "C", "OMP_NUM_THREADS": "1"}
 
@@ -102,6 +107,7 @@ class Supervised:
         self._started = time.monotonic()
         self._facts: Facts | None = None
         self._lock = threading.Lock()
+        self._blows = 0
         self._discard = weakref.finalize(self, scratch.discard)
 
     @classmethod
@@ -170,13 +176,29 @@ class Supervised:
             self._process.kill()
             return self._process.wait()
 
+    def strike(self) -> None:
+        """End a supervisor that does not answer: first its worker, so that its guard can still clean up; then itself.
+
+        A worker that is stopped, or stuck in the kernel, holds the pipe of its report although the guard is gone.
+        """
+        for pid in _children(self.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if self._blows:
+            self._process.kill()
+        self._blows += 1
+        if self._blows > _BLOWS and self._facts is None:
+            self._hang_up()
+            self._facts = self._lost(b"", -signal.SIGKILL)
+
     def close(self) -> None:
         """Kill the run if it is not over and remove its directory."""
         self.kill()
-        patience = self._limits.kill_timeout + 10.0
+        patience = self._limits.kill_timeout + _EXIT
         while (facts := self.wait(patience)) is None or facts.waiting:
             if facts is None:
-                self._process.kill()
+                self.strike()
+                patience = STRIKE
         self._discard()
 
     def __enter__(self) -> Self:
@@ -227,6 +249,14 @@ def run(job: Job) -> Facts:
         while (facts := supervised.wait()) is None:
             continue
     return facts
+
+
+def _children(pid: int) -> list[int]:
+    """Of a process that is ours, and so not reaped by anybody else."""
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
 
 
 def _helper(backend: str) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capra.errors import FormatError, InputError
+from capra.formats.instances import Instance
 from capra.formats.packed import read_packed
 from capra.targets.dialects import Claim, Reply, normal_answer
 
@@ -27,6 +28,7 @@ __all__ = [
     "check_answer",
     "check_model",
     "known_answer",
+    "known_answers",
     "read_cnf",
     "read_verifier",
     "verifier_argv",
@@ -77,6 +79,12 @@ def known_answer(specific: str) -> Answer | None:
     if text is None and not numbers:
         return None
     return Answer(text, numbers[0] if numbers else None)
+
+
+def known_answers(instances: Iterable[Instance]) -> dict[str, Answer]:
+    """By the instances' names, where something is known."""
+    found = ((instance.name, known_answer(instance.specific)) for instance in instances)
+    return {name: answer for name, answer in found if answer is not None}
 
 
 def _optimum(word: str, *, alone: bool) -> float | None:

@@ -117,8 +117,10 @@ void Run::obey(const Command &command) {
         facts_.limit = "command";
         stop(stop_now ? request_.grace : 0);
     } else if (command.kind == Command::cutoff) {
-        leading = std::min(leading, command.bound);
-        wall_bound_ = std::min(wall_bound_, command.wall);
+        // What it has used cannot be taken back: a smaller bound than that ends it here, as a run of that length.
+        const double wall = std::max(command.wall, watch_.elapsed(now_));
+        leading = std::min(leading, std::max(command.bound, used()));
+        wall_bound_ = std::min(wall_bound_, wall);
     } else if (command.kind == Command::hold) {
         watch_.hold(now_);
     } else if (command.kind == Command::resume) {
@@ -237,9 +239,9 @@ void Run::enforce_bounds() {
         bound_passed("memory", facts_.memory - request_.memory, 0);
     else if (static_cast<double>(alive()) > request_.processes)
         bound_passed("processes", static_cast<double>(alive()) - request_.processes, 0);
-    else if (facts_.cpu > cpu_bound_)
+    else if (facts_.cpu >= cpu_bound_)
         time_passed("cpu", facts_.cpu - cpu_bound_);
-    else if (wall > wall_bound_)
+    else if (wall >= wall_bound_)
         time_passed("wall", wall - wall_bound_);
 }
 
