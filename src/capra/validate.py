@@ -62,6 +62,8 @@ def validate(
 ) -> list[Validated]:
     """Run every configuration on every instance with ``seeds`` fresh seeds (one, if deterministic), at κ_max.
 
+    Of a scenario that names its seeds the first ``seeds`` of those are used.
+
     The first configuration is what the others are tested against: give the default first. With ``out`` the runs are kept,
     and none that is kept is ever made again. ``where``: ``client``, ``calibrate`` and ``stage`` for ``engine="dask"``, as in
     ``tune``.
@@ -87,6 +89,8 @@ def measured(
     """The runs behind ``validate``."""
     if not configs:
         raise InputError("there is no configuration to validate")
+    if seeds < 1:
+        raise InputError(f"a validation needs at least one seed, not {seeds}")
     from capra.engines import make_engine  # `import capra` stays quick
 
     requests = _requests(scenario, list(configs), list(names), seeds, seed)
@@ -112,7 +116,10 @@ def _requests(
 ) -> list[RunRequest]:
     """Interleaved, so that an unfinished validation has seen every configuration equally often."""
     rng = np.random.default_rng([seed, _SEEDS])
-    drawn = [0] if scenario.deterministic else [int(s) for s in rng.integers(2**31, size=seeds)]
+    if scenario.seeds is not None:
+        drawn = list(scenario.seeds[:seeds])
+    else:
+        drawn = [0] if scenario.deterministic else [int(s) for s in rng.integers(2**31, size=seeds)]
     return [RunRequest(config, name, s, scenario.cutoff) for s in drawn for name in names for config in configs]
 
 

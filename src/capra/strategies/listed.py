@@ -14,7 +14,10 @@ MOST_LOSSES = 3
 
 
 class Listed:
-    """A ``Strategy`` that asks for the given requests, in order, and for nothing else."""
+    """A ``Strategy`` that asks for the given requests, in order, and for nothing else.
+
+    ``history`` has the runs of these cells only: a store may hold those of other lists.
+    """
 
     incumbent: Configuration | None = None
     certificate: None = None
@@ -23,6 +26,7 @@ class Listed:
     def __init__(self, context: Context, requests: list[RunRequest]) -> None:
         self.history = History(context.scenario.objective, context.scenario.cutoff)
         self._waiting = deque(requests)
+        self._wanted = {request.cell for request in requests}
         self._done: set[tuple[str, str | None, int]] = set()
         self._losses: dict[tuple[str, str | None, int], int] = {}
 
@@ -35,8 +39,10 @@ class Listed:
         return found
 
     def tell(self, run: Run) -> None:
-        self.history.add(run)
         cell = run.request.cell
+        if cell not in self._wanted:
+            return
+        self.history.add(run)
         if run.outcome.status is not Status.LOST:
             self._done.add(cell)
             return
