@@ -39,13 +39,17 @@ scenario <- list(
 say("HELLO")
 outcome <- try(irace(scenario = scenario, parameters = parameters))
 
-# What was best after each iteration, by the number of runs made until then.
-load(log)
-done <- iraceResults$experimentLog[, "iteration"]
-for (iteration in seq_along(iraceResults$iterationElites)) {
-  id <- iraceResults$iterationElites[iteration]
-  best <- iraceResults$allConfigurations[iraceResults$allConfigurations$.ID. == id, ]
-  say("AFTER", sum(done <= iteration), words(as.list(best)))
+if (file.exists(log)) { # what was best after each iteration, by the number of runs made until then
+  load(log)
+  done <- iraceResults$experimentLog[, "iteration"]
+  for (iteration in seq_along(iraceResults$iterationElites)) {
+    id <- iraceResults$iterationElites[iteration]
+    best <- iraceResults$allConfigurations[iraceResults$allConfigurations$.ID. == id, ]
+    say("AFTER", sum(done <= iteration), words(as.list(best)))
+  }
+} else { # its first runs were so long that it takes the budget for too small, and gives up: the user keeps the default
+  default <- read.table(file.path(folder, "default.txt"), header = TRUE, colClasses = "character", check.names = FALSE)
+  say("AFTER", 0, words(as.list(default[1, ])))
 }
 say("BYE")
 close(connection)
