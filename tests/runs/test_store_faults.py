@@ -33,7 +33,9 @@ def killed_after(path: Path, delay: float) -> list[list[str]]:
     assert child.stdout.readline() == "ready\n"
     time.sleep(delay)
     child.kill()
-    lines = child.communicate(timeout=20)[0]
+    lines = child.stdout.read()  # not communicate(), which knows nothing of what readline() has read ahead
+    child.wait(20)
+    child.stdout.close()
     return [line.split() for line in lines.splitlines(keepends=True) if line.endswith("\n")]
 
 
