@@ -50,9 +50,10 @@ class Result(Views):
     """What tuning found. ``plot_…()`` gives matplotlib figures of it, ``to_frame()`` pandas frames."""
 
     incumbent: dict[str, Value]
-    """The active parameters of the best configuration."""
+    """The active parameters of the best configuration; the default's while ``trajectory`` is empty."""
     cost: float
-    """Its mean cost over the pairs that it was run on; what was only capped counts as the least that it can cost."""
+    """Its mean cost over the pairs that it was run on; what was only capped counts as the least that it can cost. Infinite
+    while no run of it has come to its end."""
     default_cost: float
     history: History
     store: Path | None
@@ -280,8 +281,8 @@ class Tuning:
         return Result(
             certificate=self.strategy.certificate,
             incumbent=dict(incumbent),
-            cost=self.history.record(incumbent).at_least(objective),
-            default_cost=self.history.record(self.scenario.default).at_least(objective),
+            cost=self.history.record(incumbent).estimate(objective),
+            default_cost=self.history.record(self.scenario.default).estimate(objective),
             history=self.history,
             store=self.store.path,
             trajectory=self.trajectory,

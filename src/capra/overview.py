@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ from capra.runs import Configuration, History, Run, Value
 from capra.runs.store import Store
 from capra.scenario import Scenario
 from capra.strategies import BUILDERS
+from capra.strategies.certificate import Certificate
 from capra.targets import SurrogateTarget
 from capra.targets.dialects import Call, make_dialect
 from capra.tune import Result, Tuning
@@ -100,16 +100,18 @@ def load_result(run: str | Path, scenario: Scenario | None = None) -> Result:
     place = Path(run)
     with open_run(place) as store:
         scenario, path, spent = stored_scenario(store, scenario), store.path, store.notes.get("spent", {})
+        promised = [data for _, _, _, data in store.decisions(CERTIFICATE)]
     history, trajectory = load_history(place, scenario)
     incumbent = trajectory[-1].config if trajectory else scenario.default
     return Result(
         incumbent=dict(incumbent),
-        cost=history.record(incumbent).at_least(scenario.objective),
-        default_cost=history.record(scenario.default).at_least(scenario.objective),
+        cost=history.record(incumbent).estimate(scenario.objective),
+        default_cost=history.record(scenario.default).estimate(scenario.objective),
         history=history,
         store=path,
         trajectory=trajectory,
         spent=history.spent + (spent.get("own", 0.0) if scenario.unit in ("cpu", "wall") else 0.0),
+        certificate=Certificate.of(promised[-1]) if promised else None,
         scenario=scenario,
     )
 
@@ -125,8 +127,9 @@ def command_of(scenario: Scenario, config: Mapping[str, Value]) -> str:
 def summary_of(result: Result) -> dict[str, Any]:
     """A result as plain data."""
     return {
-        "incumbent": result.incumbent,
-        "cost": plain(result.cost),
+        "incumbent": result.incumbent if result.trajectory else None,
+        "cost": plain(result.cost) if result.trajectory else None,
+        "pairs": len(result.history.record(Configuration(result.incumbent)).costs) if result.trajectory else 0,
         "default_cost": plain(result.default_cost),
         "spent": result.spent,
         "runs": len(result.history),
@@ -174,9 +177,9 @@ def status_of(run: Path) -> dict[str, Any]:
         "id": incumbent.id if incumbent else None,
         "incumbent": dict(incumbent) if incumbent else None,
         "standing": standing(history, incumbent, scenario.default) if incumbent else None,
-        "cost": plain(record.mean) if record else None,
+        "cost": plain(record.estimate(scenario.objective)) if record else None,
         "pairs": len(record.costs) if record else 0,
-        "default_cost": plain(history.record(scenario.default).mean),
+        "default_cost": plain(history.record(scenario.default).estimate(scenario.objective)),
         "warm_start": {key: len(earlier[key]) for key in ("incumbents", "cells")} if earlier else None,
         "shared_pairs": shared,
         "speed_up": ratio,
@@ -260,15 +263,16 @@ def _row(name: str, result: Validated, history: History, since: Milestone | None
     return {
         "name": name,
         "config": dict(result.config),
-        "cost": result.cost,
-        "interval": list(result.interval),
+        "cost": plain(result.cost),
+        "interval": plain(result.interval),
         "solved": result.solved,
         "runs": result.runs,
         "p_value": result.p_value,
         "training_cost": plain(record.mean),
         "training_pairs": len(record.costs),
         "incumbent_since": since.spent if since else None,
-        "training_cost_then": since.cost if since else None,
+        "training_cost_then": plain(since.cost) if since else None,
+        "of_speed": history.objective.of_speed,
     }
 
 
@@ -277,8 +281,16 @@ def verdict_of(rows: list[dict[str, Any]]) -> str:
     default, incumbent = rows[0], rows[-1]
     if default is incumbent:
         return "the default is the best that was found: keep it"
-    ratio = default["cost"] / incumbent["cost"] if incumbent["cost"] > 0 else math.inf
-    if ratio <= 1.0:
-        return f"on test instances the incumbent is worse ({1 / ratio:.3g} times the default's cost): keep the default"
+    before, after = default["cost"], incumbent["cost"]
+    if before is None or after is None:
+        failed = "the incumbent" if after is None else "the default"
+        return (
+            f"{failed} has runs without a result on the test instances, so that the two cannot be compared: set crash_cost"
+        )
+    if after >= before:
+        times = f"{after / before:.3g} times the default's cost" if before > 0 else f"{after:.4g} against {before:.4g}"
+        return f"on test instances the incumbent is worse ({times}): keep the default"
     sure = "" if (incumbent["p_value"] or 1.0) < 0.05 else ", but that may be chance: validate with more seeds"
-    return f"{ratio:.3g} times as fast as the default on the test instances{sure}"
+    if after > 0 and incumbent["of_speed"]:
+        return f"{before / after:.3g} times as fast as the default on the test instances{sure}"
+    return f"better than the default on the test instances ({after:.4g} against {before:.4g}){sure}"

@@ -140,11 +140,11 @@ def test_what_cannot_be_compared(run: Path, tmp_path: Path) -> None:
 # --- overtuning ---
 
 
-def row(name: str, cost: float, training: float, since: float | None) -> dict[str, Any]:
+def row(name: str, cost: float | None, training: float, since: float | None) -> dict[str, Any]:
     return {
         "name": name,
         "cost": cost,
-        "interval": [0.9 * cost, 1.1 * cost],
+        "interval": [None, None] if cost is None else sorted([0.9 * cost, 1.1 * cost]),
         "training_cost": training,
         "incumbent_since": since,
     }
@@ -160,6 +160,17 @@ def test_overtuning() -> None:
     assert (
         "chance" in overtuning_of([rows[0], row("incumbent 1", 2.0, 3.0, 5.0), row("incumbent", 2.1, 1.0, 9.0)])["verdict"]
     )
+
+
+def test_overtuning_where_costs_are_negative_or_infinite() -> None:
+    """A quality may be both: its negative is given to maximise it, and a run without one has none."""
+    first, last = row("incumbent 1", -10.0, -9.0, 5.0), row("incumbent", -10.0, -9.0, 9.0)
+    assert "no overtuning" in overtuning_of([first, last])["verdict"]
+    assert overtuning_of([first, row("incumbent", -3.0, -9.0, 9.0)])["verdict"].startswith("overtuned")
+    found = overtuning_of([first, row("incumbent", None, -9.0, 9.0)])
+    assert (found["best"], found["ratio"], found["gap"]) == ("incumbent 1", None, None)
+    assert "the last inf" in found["verdict"]
+    assert "nothing can be said" in overtuning_of([row("incumbent 1", None, 1.0, 5.0)])["verdict"]
 
 
 def test_the_overtuning_command(place: Path, tmp_path: Path) -> None:

@@ -17,9 +17,12 @@ def bootstrap_interval(
 ) -> tuple[float, float]:
     """Percentile interval of the mean of group means (instances, each with its runs): groups are drawn, then runs in them.
 
-    Drawing whole instances first keeps runs on one instance together, which are anything but independent.
+    Drawing whole instances first keeps runs on one instance together, which are anything but independent. NaN where a cost
+    is infinite.
     """
     means = np.array([group.mean() for group in groups])
+    if not np.isfinite(means).all():
+        return np.nan, np.nan
     spreads = [group for group in groups if len(group) > 1]
     picks = rng.integers(len(groups), size=(resamples, len(groups)))
     if not spreads:
@@ -38,7 +41,7 @@ def paired_permutation_test(
 
     The observed arrangement counts as one of the permutations, so that p is never 0.
     """
-    differences = np.asarray(one, dtype=np.float64) - np.asarray(other, dtype=np.float64)
+    differences = _differences(np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64))
     observed = abs(differences.sum()) * (1 - 1e-12)
     hits, done = 1, 1
     while done < permutations:
@@ -47,3 +50,13 @@ def paired_permutation_test(
         hits += int((np.abs(signs @ differences) >= observed).sum())
         done += size
     return hits / done
+
+
+def _differences(one: Floats, other: Floats) -> Floats:
+    """One that is infinite counts as more than all finite ones together; two infinite costs are alike."""
+    found = np.zeros(len(one))
+    known = np.isfinite(one) & np.isfinite(other)
+    np.subtract(one, other, out=found, where=known)
+    endless = one != other
+    found[endless & ~known] = (1.0 + 2.0 * np.abs(found).sum()) * np.where(one > other, 1.0, -1.0)[endless & ~known]
+    return found

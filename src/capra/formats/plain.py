@@ -19,7 +19,7 @@ __all__ = ["plain"]
 
 
 def plain(value: Any) -> Any:
-    """``value`` as JSON has it; no bound (infinity) becomes null."""
+    """``value`` as JSON has it; no bound (infinity) becomes null, and so does what is no number."""
     match value:
         case Space():
             return _space(value)
@@ -31,7 +31,7 @@ def plain(value: Any) -> Any:
             return str(value)
         case re.Pattern():
             return value.pattern
-        case float() if math.isinf(value):
+        case float() if not math.isfinite(value):
             return None
         case Mapping():
             return {key: plain(item) for key, item in value.items()}

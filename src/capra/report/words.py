@@ -7,7 +7,7 @@ from typing import Any
 
 from capra.runs import Configuration, History
 
-__all__ = ["amount", "clock", "count", "settings", "speed_up_of", "standing", "unit_in_words"]
+__all__ = ["amount", "clock", "cost", "count", "settings", "speed_up_of", "standing", "unit_in_words"]
 
 FEW_SHARED = 5
 """Two configurations that share fewer pairs are not compared."""
@@ -18,6 +18,11 @@ def amount(value: float | None, unit: str) -> str:
     if value is None:
         return "unknown"
     return f"{value:{',.0f' if abs(value) >= 1000 else '.3g'}} {'s' if unit in ('cpu', 'wall') else unit}"
+
+
+def cost(value: float | None) -> str:
+    """A mean cost; none where a run without a result has none."""
+    return "infinite" if value is None else f"{value:.4g}"
 
 
 def unit_in_words(unit: str) -> str:
@@ -62,4 +67,4 @@ def standing(history: History, config: Configuration, default: Configuration) ->
     if ratio is not None and shared < FEW_SHARED:
         faster = f", of which the default has run {shared}: too few to compare"
     is_default = " (the default)" if config == default else ""
-    return f"{config.id[:6]}{is_default}: cost {record.mean:.4g} on {count(len(record.costs), 'pair')}{faster}"
+    return f"{config.id[:6]}{is_default}: cost {record.estimate(history.objective):.4g} on {count(len(record.costs), 'pair')}{faster}"

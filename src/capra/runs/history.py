@@ -54,6 +54,10 @@ class Record:
         bound = self.bounds.get(pair, 0.0)
         return bound >= cutoff or math.isclose(bound, cutoff, abs_tol=ROUNDED)
 
+    def estimate(self, objective: Objective) -> float:
+        """What it costs, as far as that is known: ``at_least``; infinite while nothing of it was ever run to its end."""
+        return self.at_least(objective) if self.costs else math.inf
+
     def at_least(self, objective: Objective) -> float:
         """Mean cost of all its pairs; those that were only capped count as the least that they can cost."""
         if not self.bounds:

@@ -70,6 +70,11 @@ class Objective:
             return f"utility:{self.utility}"
         return "quality" if self.kind == "quality" else f"par{self.penalty:g}"
 
+    @property
+    def of_speed(self) -> bool:
+        """Is a ratio of costs a speed-up? Utilities and qualities are no times."""
+        return self.kind == "runtime" and self.utility is None
+
     def cost(self, outcome: Outcome, kappa_max: float) -> float:
         """The run's cost; for CAPPED the lower bound it proves; NaN for LOST, which has none."""
         if outcome.status is Status.LOST:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Self
 
 __all__ = ["Certificate", "Promise"]
 
@@ -40,6 +41,12 @@ class Certificate:
     used: float
     """Target time that was really used: ``restart``, less what was saved by continuing runs that the engine held."""
     warnings: tuple[str, ...] = field(default=())
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Self:
+        """What ``plain`` has written; a store says besides when that was."""
+        known = {field.name: data[field.name] for field in fields(cls)}
+        return cls(**{**known, "warnings": tuple(data["warnings"])})
 
     @property
     def holds(self) -> bool:

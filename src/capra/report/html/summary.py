@@ -56,7 +56,7 @@ def _verdict(view: View) -> Block:
         return prose("The default configuration is the best that was found so far.")
     found = view.test or view.training
     if found is None:
-        return prose("The incumbent and the default have no runs that can be compared yet.")
+        return _difference(view)
     where = f"{count(found.instances, 'test instance')} with fresh seeds" if view.test else _training_pairs(found)
     if not found.sure:
         text = f"On {where}, the incumbent took {1 / found.ratio:.3g} times the default's cost: that may still be chance."
@@ -66,6 +66,19 @@ def _verdict(view: View) -> Block:
     times = f"{found.ratio:.3g} times as fast as the default" if view.of_speed else "better than the default"
     later = "" if view.test else " Whether that holds on new instances, capra validate tells."
     return prose(f"On {where}, the incumbent is {times}.{later}", tone="good")
+
+
+def _difference(view: View) -> Block:
+    """Of costs that have no ratio: negative ones, for example."""
+    runs, where = (view.history, "training pair") if view.validation is None else (view.validation, "test pair")
+    costs = [runs.record(config).costs for config in (view.incumbent, view.default) if config is not None]
+    shared = [pair for pair in costs[0] if all(math.isfinite(known.get(pair, math.inf)) for known in costs)]
+    if len(costs) < 2 or not shared:
+        return prose("The incumbent and the default have no runs that can be compared yet.")
+    ours, theirs = (sum(known[pair] for pair in shared) / len(shared) for known in costs)
+    advice = "" if ours < theirs else ": keep the default"
+    text = f"On {count(len(shared), where)}, the incumbent costs {ours:.4g} on average, the default {theirs:.4g}{advice}."
+    return prose(text, tone="good" if ours < theirs else "warning")
 
 
 def _training_pairs(found: SpeedUp) -> str:

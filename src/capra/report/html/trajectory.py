@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from capra.analysis.statistics import bootstrap_interval
@@ -65,7 +67,8 @@ def _validated(view: View, history: History) -> list[Block]:
     named = [(m.spent, m.config, f"incumbent {m.config.id[:6]}") for m in view.trajectory if m.config != view.default]
     if view.default is not None:
         named.insert(0, (view.trajectory[0].spent, view.default, "default"))
-    found = [(at, name, costs) for at, config, name in named if (costs := validated_costs(history, config))]
+    told = ((at, name, validated_costs(history, config)) for at, config, name in named)
+    found = [(at, name, costs) for at, name, costs in told if costs is not None and math.isfinite(costs[0])]
     if not found:
         return []
     x, text = [at for at, _, _ in found], [name for _, name, _ in found]

@@ -170,7 +170,7 @@ class View:
     @property
     def of_speed(self) -> bool:
         """Is a ratio of costs a speed-up? Utilities and qualities are no times."""
-        return self.of_time and self.objective.utility is None
+        return self.objective.of_speed
 
     @property
     def budget(self) -> Mapping[str, float]:
