@@ -141,6 +141,15 @@ REFUSED = {
     "overlap by spelling": (BASIC.replace('"test"', '["./train/a.cnf"]'), "test_instances", "may not overlap"),
     "output of a dialect": ('dialect = "aclib"\noutput = { codes = [0] }\n' + BASIC, "output", "fixes it"),
     "style without value": ('style = "-x"\n' + BASIC, "style", "has no {value}"),
+    "answers that nobody reads": ('verifier = "answers"\noutput = { solved = "^s" }\n' + BASIC, "verifier", "output = { answer"),
+    "long path": (f'features = "{"x" * 400}"\n' + BASIC, "features", "no such file"),
+    "long folder": (f'directory = "{"x" * 5000}"\n' + BASIC, "directory", "no such file"),
+    "long instances": (BASIC.replace('"train"', f'"{"x" * 400}"'), "instances", "no such file, folder or pattern"),
+    "long pattern": (BASIC.replace('"train"', f'"{"x" * 400}/*"'), "instances", "xxx/*"),
+    "long instance": (BASIC.replace('"train"', f'["{"x" * 400}"]'), "instances", "no such file"),
+    "no pattern": (BASIC.replace('"train"', '"a**b"'), "instances", "a**b"),
+    "path on two lines": (BASIC.replace('"train"', '"a\\nb"'), "instances", "control characters"),
+    "space on two lines": (BASIC.replace("parameters.pcs", "a\\nb"), "space", "control characters"),
     "control characters": ('name = "a\\nb"\n' + BASIC, "name", "control characters"),
 }  # fmt: skip
 
@@ -156,6 +165,62 @@ def test_contradictions_are_refused_with_key_and_line(folder: Path, case: str) -
     if f"\n{key} =" in "\n" + text or f"[{key}]" in text:
         assert caught.value.line is not None
         assert key in text.splitlines()[caught.value.line - 1]
+
+
+@pytest.mark.parametrize("rule", ['answer = "^s (.*)"', 'quality = "o (.*)"', "json = true"])
+def test_answers_can_be_compared(folder: Path, rule: str) -> None:
+    assert load(folder, f'verifier = "answers"\noutput = {{ {rule} }}\n' + BASIC).verifier == "answers"
+    assert load(folder, 'dialect = "paramils"\nverifier = "answers"\n' + BASIC).verifier == "answers"
+
+
+HUGE = ["1" + "0" * 400, "1" + "0" * 5000, "0x1" + "0" * 5000, "-9223372036854775809"]
+
+
+@pytest.mark.parametrize("number", HUGE, ids=[f"{len(number)} characters" for number in HUGE])
+@pytest.mark.parametrize("option", ["cutoff", "memory", "crash_cost", "wall_limit", "budget.cpu", "groups.a.b"])
+def test_endless_numbers(folder: Path, option: str, number: str) -> None:
+    with pytest.raises(FormatError, match="more than 64 bits") as caught:
+        load(folder, f"space = 'parameters.pcs'\n{option} = [1, {number}]\n")
+    assert caught.value.line == 2
+
+
+def test_endless_numbers_from_python() -> None:
+    given = {"target": ["solver"], "space": capra.Space([capra.space.Real("x", 0, 1, 0.5)]), "cutoff": 1}
+    for key in ("cutoff", "memory", "crash_cost", "wall_limit"):
+        with pytest.raises(ScenarioError, match="too large"):
+            Scenario(**(given | {key: 10**400}))
+
+
+def test_a_key_on_two_lines_is_named_on_one(folder: Path) -> None:
+    with pytest.raises(FormatError, match="cannot be the name of an option") as caught:
+        load(folder, '"a\\nb" = 1\n' + BASIC)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_that_cannot_be_listed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> list[Path]:
+        raise OSError(22, "Invalid argument", "/proc/1/x")
+
+    monkeypatch.setattr(Path, "glob", fail)
+    with pytest.raises(ScenarioError, match=r"cannot be searched: .*Invalid argument"):
+        load(folder, BASIC.replace('"train"', '"train/*"'))
+
+
+@pytest.mark.parametrize("line", ["train/a.cnf\tSAT 3", "train/a.cnf SAT\t3", "  train/a.cnf \t SAT  3 # known"])
+def test_any_white_space_ends_a_name(folder: Path, line: str) -> None:
+    (folder / "list.txt").write_text(line + "\n")
+    (found,) = load(folder, BASIC.replace('"train"', '"list.txt"', 1)).instances
+    assert (found.name, found.specific) == ("train/a.cnf", "SAT 3")
+
+
+def test_patterns_do_not_go_into_hidden_folders(folder: Path) -> None:
+    for place in (".cache/x.cnf", ".cache/.more/y.cnf"):
+        (folder / place).parent.mkdir(exist_ok=True)
+        (folder / place).write_text("")
+    names = [i.name for i in load(folder, BASIC.replace('"train"', '"**/[abcx].cnf"', 1)).instances]
+    assert names == ["train/a.cnf", "train/b.cnf", "train/c.cnf"]
+    hidden = load(folder, BASIC.replace('"train"', '".cache/**/*.cnf"', 1))
+    assert [i.name for i in hidden.instances] == [".cache/x.cnf"]
 
 
 def test_broken_toml_has_line_and_column(folder: Path) -> None:

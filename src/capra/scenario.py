@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -374,6 +375,12 @@ class Scenario:
             raise ScenarioError(
                 "has no {instance}, yet there are instances", key="target", hint="add it where the file goes"
             )
+        if self.verifier == "answers" and not self.output.says_answers:
+            raise ScenarioError(
+                "no rule of output reads an answer, so that nothing would be checked",
+                key="verifier",
+                hint="for example output = { answer = '^s (.*)' }, or quality for known optima",
+            )
 
     # --- what it says ---
 
@@ -387,7 +394,7 @@ class Scenario:
         if not self.instances_are_files:
             return instance
         for base in self.bases:
-            if (place := base / instance).is_file():
+            if os.path.isfile(place := base / instance):  # False for a name that is too long
                 return str(place.resolve())
         key = "instances" if any(instance == i.name for i in self.instances) else "test_instances"
         raise ScenarioError(

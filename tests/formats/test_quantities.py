@@ -15,7 +15,24 @@ def test_durations(text: object, seconds: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "h", "1 hour", "-3s", "1h-2m", "nan", "inf", 0, -1, True, None, float("inf"), "0s", "9" * 400]
+    "text",
+    [
+        "",
+        "h",
+        "1 hour",
+        "-3s",
+        "1h-2m",
+        "nan",
+        "inf",
+        0,
+        -1,
+        True,
+        None,
+        float("inf"),
+        "0s",
+        "9" * 400,
+        pytest.param(10**400, id="10**400"),
+    ],
 )
 def test_no_durations(text: object) -> None:
     with pytest.raises(InputError):
@@ -29,7 +46,7 @@ def test_sizes(text: object, bytes_: int) -> None:
     assert size(text) == bytes_
 
 
-@pytest.mark.parametrize("text", ["", "GB", "-1GB", "2 gigs", 0, None, "nan"])
+@pytest.mark.parametrize("text", ["", "GB", "-1GB", "2 gigs", 0, None, "nan", pytest.param(10**400, id="10**400"), 1e308])
 def test_no_sizes(text: object) -> None:
     with pytest.raises(InputError):
         size(text)

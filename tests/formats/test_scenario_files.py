@@ -130,9 +130,10 @@ def test_irace_keys_become_ours(folder: Path) -> None:
     assert options(folder, IRACE) == {
         "target": ["./runner"],
         "space": "./parameters.txt",
+        "directory": ".",
         "dialect": "irace",
         "cutoff": 60,
-        "instances": "./train",
+        "instances": "./train/**/*",
         "budget": {"cpu": 1800},
         "objective": "par10",
         "deterministic": True,
@@ -161,6 +162,8 @@ def test_irace_without_bound_minimises_quality(folder: Path) -> None:
         ('maxExperiments = "abc"', "whole number"),
         ("maxExperiments = 1e999", "whole number"),
         ('boundMax = 3\nboundPar = "x"', "whole number"),
+        ('deterministic = "no"', "deterministic is 0 or 1"),
+        ("aclib = 2", "aclib is 0 or 1"),
     ],
 )
 def test_broken_irace_lines(folder: Path, line: str, words: str) -> None:
@@ -175,6 +178,96 @@ def test_an_irace_scenario_loads(folder: Path) -> None:
     scenario = Scenario.load(folder / "scenario.txt")
     assert scenario.renderer.tokens({"alpha": 0.5, "mode": "safe"}) == ["--alpha", "0.5", "--safe"]
     assert [instance.name for instance in scenario.instances] == ["train/a.cnf", "train/b.cnf", "train/c.cnf"]
+
+
+@pytest.mark.parametrize(("value", "is_aclib"), [("1", True), ("TRUE", True), ("'1'", True), ("0", False), ("'0'", False)])
+def test_irace_for_aclib_wrappers(folder: Path, value: str, is_aclib: bool) -> None:
+    given = options(folder, f'parameterFile = "p.txt"\naclib = {value}\n')
+    assert given["dialect"] == ("aclib" if is_aclib else "irace")
+    assert options(folder, write_options(given, "irace")) == given | {"deterministic": False}
+
+
+@pytest.mark.parametrize(("value", "flag"), [('"0"', False), ("0", False), ("FALSE", False), ('"1"', True), ("1", True)])
+def test_irace_flags(folder: Path, value: str, flag: bool) -> None:
+    assert options(folder, f"boundMax = 3\ndeterministic = {value}\n")["deterministic"] is flag
+
+
+def test_a_folder_of_irace_means_all_that_is_in_it(folder: Path) -> None:
+    (folder / "parameters.txt").write_text('mode "--" c (fast, safe)\n')
+    for place in ("train/hard/z.cnf", "train/hard/.hidden", "train/.git/config", "set [1]/y.cnf"):
+        (folder / place).parent.mkdir(exist_ok=True)
+        (folder / place).write_text("")
+    (folder / "scenario.txt").write_text('trainInstancesDir = "train/"\ntestInstancesDir = "set [1]"\nmaxExperiments = 5\n')
+    scenario = Scenario.load(folder / "scenario.txt")
+    assert [i.name for i in scenario.instances] == ["train/a.cnf", "train/b.cnf", "train/c.cnf", "train/hard/z.cnf"]
+    assert [i.name for i in scenario.test_instances] == ["set [1]/y.cnf"]
+
+
+def test_names_in_a_list_of_irace_are_of_its_own_folder(folder: Path) -> None:
+    (folder / "parameters.txt").write_text('mode "--" c (fast, safe)\n')
+    (folder / "train.txt").write_text("one.cnf --extra 4\ntwo.cnf\n")
+    (folder / "test.txt").write_text("one.cnf\n")
+    for place in ("train/one.cnf", "train/two.cnf", "test/one.cnf", "one.cnf"):
+        (folder / place).write_text("")
+    text = (
+        'trainInstancesDir = "./train"\ntrainInstancesFile = "train.txt"\n'
+        'testInstancesDir = "test"\ntestInstancesFile = "test.txt"\nmaxExperiments = 5\n'
+    )
+    given = options(folder, text)
+    scenario = Scenario.load(folder / "scenario.txt")
+    assert [(i.name, i.specific) for i in scenario.instances] == [("train/one.cnf", "--extra 4"), ("train/two.cnf", "")]
+    assert scenario.path_of(scenario.test_instances[0].name) == str(folder / "test/one.cnf")
+    (folder / "scenario.toml").write_text(write_options(given, "toml"))
+    assert Scenario.load(folder / "scenario.toml") == scenario
+    assert options(folder, write_options(read_options(folder / "scenario.toml").options, "irace")) == given | {
+        "deterministic": False
+    }
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"file": "list.txt", "folder": 1}, "expected text, not 1"),
+        ({"file": 1, "folder": "train"}, "expected a path, not 1"),
+        ({"file": "list.txt"}, "a table with file and folder"),
+    ],
+)
+def test_broken_tables_of_instances(folder: Path, table: dict[str, object], words: str) -> None:
+    (folder / "list.txt").write_text("a.cnf\n")
+    with pytest.raises(ScenarioError, match=words):
+        Scenario(base=folder, target=["./w", "{instance}"], space="parameters.pcs", cutoff=1, instances=table)
+
+
+def test_without_execdir_runs_are_where_the_paths_are(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SMAC's default is the current folder; irace's file is found beside its own paths."""
+    (folder / "parameters.txt").write_text('mode "--" c (fast, safe)\n')
+    texts = {
+        "aclib": "algo = python3 ./wrapper.py\nparamfile = parameters.pcs\ncutoff_time = 5\n",
+        "irace": 'targetRunner = "./runner"\nmaxExperiments = 5\n',
+    }
+    for kind, text in texts.items():
+        monkeypatch.chdir(folder if kind == "aclib" else "/")
+        given = options(folder, text)
+        scenario = Scenario.load(folder / "scenario.txt")
+        assert scenario.directory == folder.resolve()
+        (folder / "scenario.toml").write_text(write_options(given, "toml"))
+        assert Scenario.load(folder / "scenario.toml") == scenario
+        assert options(folder, write_options(given, kind))["directory"] == "."
+
+
+@pytest.mark.parametrize("target", [["./w", "a#b"], ["./w", "two  blanks"], ["./w#"]])
+def test_what_aclib_would_read_differently_is_refused(target: list[str]) -> None:
+    with pytest.raises(InputError, match=r"cannot say algo = .*'#' begins a comment"):
+        write_options({"target": target, "space": "p.pcs", "dialect": "paramils"}, "aclib")
+
+
+@pytest.mark.parametrize("kind", ["aclib", "irace"])
+@pytest.mark.parametrize(("cutoff", "seconds"), [("5m", 300), (2.5, 2.5), ("1234567s", 1234567)])
+def test_written_numbers_keep_their_value(folder: Path, kind: str, cutoff: object, seconds: float) -> None:
+    dialect = {"aclib": "paramils", "irace": "irace"}[kind]
+    given = {"target": ["./w"], "space": "p.pcs", "dialect": dialect, "cutoff": cutoff, "budget": {"cpu": "7654321s"}}
+    back = options(folder, write_options(given, kind))
+    assert (back["cutoff"], back["budget"], back["objective"]) == (seconds, {"cpu": 7654321}, "par10")
 
 
 @pytest.mark.parametrize(("text", "kind"), [(ACLIB, "aclib"), (IRACE, "irace")])
@@ -199,6 +292,8 @@ def test_scenarios_survive_the_way_through_toml(folder: Path, text: str, kind: s
         ("irace", {"dialect": "native"}, "target-runner"),
         ("irace", {"dialect": "irace", "budget": {"wall": 5}}, "budget.wall"),
         ("irace", {"dialect": "irace", "features": "f.csv"}, "'features'"),
+        ("irace", {"dialect": "irace", "instances": {"file": "list.txt"}}, "file or folder for 'instances'"),
+        ("irace", {"dialect": "irace", "objective": "quality", "cutoff": 5}, "cutoff beside the objective quality"),
     ],
 )
 def test_what_a_format_cannot_say_is_named(kind: str, extra: dict[str, object], words: str) -> None:
@@ -247,12 +342,12 @@ def test_real_irace_scenarios_load(shared_data: Path, tmp_path: Path) -> None:
         given = read_options(folder / "scenario.txt").options
         parameters = next((shared_data / "irace").glob(file.stem.removesuffix("scenario") + "parameters*"))
         shutil.copy(parameters, folder / str(given["space"]))
-        for key in ("instances", "directory"):
-            (folder / str(given.get(key, "."))).mkdir(exist_ok=True)
-        (folder / str(given["instances"]) / "one").write_text("")
-        if "test_instances" in given:
-            (folder / str(given["test_instances"])).mkdir()
-            (folder / str(given["test_instances"]) / "two").write_text("")
+        (folder / str(given["directory"])).mkdir(exist_ok=True)
+        for key in ("instances", "test_instances"):
+            if key in given:
+                place = folder / str(given[key]).removesuffix("/**/*")
+                place.mkdir()
+                (place / key).write_text("")
         scenario = Scenario.load(folder / "scenario.txt")
         assert scenario.objective.kind == "quality"
         assert scenario.budget.runs in (5000, 10000)

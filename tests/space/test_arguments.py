@@ -53,6 +53,14 @@ def test_switches_join_their_value() -> None:
     assert arguments.tokens({"pre": "yes", "n": 5}) == ["--yes", "--ants", "5"]
 
 
+def test_pasted_values_are_split_and_rendered_ones_are_not() -> None:
+    arguments = Arguments(switches={"pre": "", "n": "--ants "})
+    config = {"pre": "--ls 1", "n": 5, "r": 1e-7}
+    assert arguments.pasted(config) == ["--ls", "1", "--ants", "5", "--r=0.0000001"]
+    assert arguments.tokens(config) == ["--ls 1", "--ants", "5", "--r=1e-07"]
+    assert arguments.pasted({"pre": " "}) == []
+
+
 @pytest.mark.parametrize(
     ("templates", "words", "hint"),
     [

@@ -14,10 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capra.errors import InputError
-from capra.runs import Configuration
+from capra.runs import Configuration, RunRequest, Status, Value
 from capra.scenario import Scenario
 from capra.space.arguments import Arguments
+from capra.targets.command import CommandTarget
 from capra.targets.dialects import Claim, OutputRules, Reply, make_dialect
+from capra.targets.supervisor import Captured, Facts
 from tests.targets.exchanges import NASTY, NONSENSE_TIMES, OLD_PREFIXES, STATUS_WORDS, argv, call, read
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -64,7 +66,7 @@ def test_aclib_call(changes: dict[str, object], instance: str, cutoff: str) -> N
     ],
 )
 def test_smac3_call(changes: dict[str, object], fixed: list[str]) -> None:
-    params = ["--heuristic=vsids", "--decay=0.95", "--keep=true", "--n=3"]
+    params = ["--heuristic=vsids", "--decay=0.95", "--keep=True", "--n=3"]  # as Python prints them
     assert argv("smac3", **changes) == ["solver", *fixed, *params]
 
 
@@ -85,6 +87,49 @@ def test_irace_call(changes: dict[str, object], fixed: list[str]) -> None:
     switches = {"heuristic": "--h-", "decay": "--decay ", "keep": "", "n": "-n="}
     found = argv("irace", renderer=Arguments(switches=switches), config_number=12, instance_number=3, **changes)
     assert found == ["solver", *fixed, "--h-vsids", "--decay", "0.95", "true", "-n=3"]
+
+
+@pytest.mark.parametrize(
+    ("switch", "value", "words"),
+    [
+        ("", "", []),
+        ("", "--ls 1", ["--ls", "1"]),
+        ("--ls ", "", ["--ls"]),
+        ("--ls=", "'two words'", ["--ls='two", "words'"]),
+        ("--q0 ", 0.00001, ["--q0", "0.00001"]),
+        ("--q0 ", 1.0, ["--q0", "1.0"]),
+        ("--on ", True, ["--on", "true"]),
+    ],
+)
+def test_irace_pastes_and_splits_at_blanks(switch: str, value: Value, words: list[str]) -> None:
+    config = Configuration({"p": value, "last": 3})
+    found = argv("irace", renderer=Arguments(switches={"p": switch}), config=config, cutoff=math.inf)
+    assert found == ["solver", "1", "1", "7", NASTY, *words, "--last=3"]
+
+
+IRACE_BOUNDS = [
+    (0.3333333333333, "cpu", "1"),
+    (2.0, "wall", "2"),
+    (7.2, "cpu", "7.5"),  # the bound of all runs is told as it is
+    (7.5, "cpu", "7.5"),
+    (0.3333333333333, "steps", "0.3333333333333"),  # nobody else keeps it
+]
+
+
+@pytest.mark.parametrize(("cutoff", "unit", "told"), IRACE_BOUNDS)
+def test_irace_runners_hear_of_whole_seconds(tmp_path: Path, cutoff: float, unit: str, told: str) -> None:
+    (tmp_path / "p.txt").write_text('mode "--" c (fast, safe)\n')
+    (tmp_path / "runner").write_text("#!/bin/sh\n")
+    (tmp_path / "runner").chmod(0o755)
+    scenario = Scenario(base=tmp_path, target=["./runner"], space="p.txt", dialect="irace", cutoff=7.5, unit=unit)
+    target, request = CommandTarget(scenario), RunRequest(scenario.default, None, 1, cutoff)
+    job = target.job(request)
+    assert job.argv[1:] == ["1", "0", "1", "0", told, "--fast"]
+    assert (job.limits.cpu if unit == "cpu" else job.limits.wall) == (86400.0 if unit == "steps" else cutoff)
+    if unit == "cpu":  # a runner that stops itself there prints what it was told
+        facts = Facts(exit_code=0, cutoff=cutoff, cpu=cutoff, wall=cutoff, stdout=Captured(f"9 {told}".encode()))
+        outcome = target.outcome(request, facts, tmp_path)
+        assert (outcome.status, outcome.time) == (Status.TIMEOUT if cutoff == 7.5 else Status.CAPPED, cutoff)
 
 
 # --- reading result lines ---
@@ -248,6 +293,25 @@ def test_nonsense_qualities(word: str) -> None:
     assert str(read("smac3", "cost=-0; runtime=-0.0").time) == "0.0"
 
 
+@pytest.mark.parametrize("number", ["inf", "nan", "-1", "", "best", "1e999"])
+@pytest.mark.parametrize(("word", "claim"), [(word, claim) for word, claim, _ in STATUS_WORDS if claim is not Claim.SUCCESS])
+def test_other_claims_stand_without_their_numbers(word: str, claim: Claim, number: str) -> None:
+    quality = -1.0 if number == "-1" else None
+    texts = {
+        "paramils": f"Result for ParamILS: {word}, {number}, 0, {number}, 7",
+        "aclib": "Result for SMAC: " + json.dumps({"status": word, "cost": number, "runtime": number}),
+        "smac3": f"cost={number}; runtime={number}; status={word}",
+    }
+    for name, text in texts.items():
+        assert read(name, text) == Reply(claim, None, quality, reason=f"the target says {word}")
+
+
+def test_json_has_numbers_that_are_none() -> None:
+    line = 'Result of this algorithm run: {"status": "TIMEOUT", "cost": Infinity, "runtime": NaN}'
+    assert read("aclib", line) == Reply(Claim.TIMEOUT, reason="the target says TIMEOUT")
+    assert read("smac3", "cost=0.5,0.4; status=TIMEOUT") == Reply(Claim.TIMEOUT, reason="the target says TIMEOUT")
+
+
 # --- SMAC3 and irace ---
 
 
@@ -258,6 +322,8 @@ def test_nonsense_qualities(word: str) -> None:
         ("cost=0.5; runtime=0.01; cpu_time=9; status=SUCCESS; additional_info=text", Reply(Claim.SUCCESS, 0.01, 0.5)),
         ("loading...\n cost = 0.5 ; cpu_time = 9\n", Reply(Claim.SUCCESS, 9.0, 0.5)),
         ("status=TIMEOUT", Reply(Claim.TIMEOUT, reason="the target says TIMEOUT")),
+        ("cost=0.5;\nstatus=SUCCESS", Reply(Claim.SUCCESS, None, 0.5)),
+        ("cost=9;runtime=1\ncost=0.5;\n\nstatus=SUCCESS;\nbye\n", Reply(Claim.SUCCESS, 1.0, 0.5)),
         (
             "cost=1; status=CRASHED; additional_info=no memory",
             Reply(Claim.CRASHED, None, 1.0, reason="the target says CRASHED: 'no memory'"),

@@ -132,6 +132,7 @@ def _translate(found: Mapping[str, str], lines: Mapping[str, int], draft: Scenar
     if "algo" not in found:
         raise draft.place(ScenarioError("is missing", key="algo", hint="the wrapper's command line"))
     draft.options["dialect"] = "paramils"
+    draft.options.setdefault("directory", ".")  # SMAC's default: wrappers name files beside them
     if "deterministic" not in found:
         draft.notes.append(f"{draft.path}: deterministic is not set; taken as 0 (SMAC2's default; SMAC3 1.4 has 1)")
 
@@ -246,7 +247,17 @@ def write(options: Mapping[str, Any]) -> str:
     if objective != "quality":
         rows["overall_obj"] = objective
     rows["deterministic"] = int(bool(options.get("deterministic", False)))
-    return "".join(f"{key} = {value}\n" for key, value in rows.items())
+    return "".join(f"{key} = {_legible(key, str(value))}\n" for key, value in rows.items())
+
+
+def _legible(key: str, value: str) -> str:
+    """The value, if it is read as it was written."""
+    if " ".join(strip_comment(value).split()) != value:
+        raise InputError(
+            f"an AClib scenario cannot say {key} = {value}: a '#' begins a comment, and blanks in a row are one",
+            hint="rename it, or keep the scenario in TOML",
+        )
+    return value
 
 
 def _path(option: str, value: Any) -> str:
@@ -265,5 +276,5 @@ def _plain_number(option: str, value: Any) -> str:
 
     if isinstance(value, str):
         number = size(value) / 1024**2 if option == "memory" else duration(value)
-        return f"{number:g}" if number == int(number) else repr(number)
+        return repr(int(number) if number.is_integer() else number)
     return repr(value)

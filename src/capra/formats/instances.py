@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import math
+import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -70,18 +71,29 @@ class ComputedRows(Mapping[str, tuple[float, ...]]):
 def find_instances(source: str | Path, bases: Sequence[Path]) -> tuple[Instance, ...]:
     """The instances meant by a folder, a glob pattern, or a file that lists them.
 
-    A folder means the files directly in it. Names are as written (relative ones stay relative); order is as listed, or
-    sorted for folders and globs. Relative sources are looked up in each of ``bases``.
+    A folder means the files directly in it; hidden ones, and those in hidden folders that a pattern goes into, are left out.
+    Names are as written (relative ones stay relative); order is as listed, or sorted for folders and globs. Relative sources
+    are looked up in each of ``bases``.
     """
     for base in bases:
-        place = base / source
-        if place.is_dir():
-            return _named(place.iterdir(), base, source)
-        if place.is_file():
-            return read_instance_file(place)
-        if _GLOB.search(str(source)) and (matches := _glob(base, str(source))):
-            return _named(matches, base, source)
+        try:
+            found = _instances_at(base, source)
+        except (OSError, ValueError) as error:  # a folder that cannot be listed; no pattern
+            raise InputError(f"{source} cannot be searched: {error}") from None
+        if found is not None:
+            return found
     raise InputError(f"no such file, folder or pattern: {source}", hint=f"looked in {_list(bases)}")
+
+
+def _instances_at(base: Path, source: str | Path) -> tuple[Instance, ...] | None:
+    place = base / source
+    if os.path.isdir(place):  # which takes a name that is too long for one that is not there
+        return _named(place.iterdir(), base, source)
+    if os.path.isfile(place):
+        return read_instance_file(place)
+    if _GLOB.search(str(source)) and (matches := _glob(base, str(source))):
+        return _named(matches, base, source)
+    return None
 
 
 def _glob(base: Path, pattern: str) -> list[Path]:
@@ -91,8 +103,11 @@ def _glob(base: Path, pattern: str) -> list[Path]:
     return list(base.glob(pattern))
 
 
-def _named(paths: object, base: Path, source: str | Path) -> tuple[Instance, ...]:
-    files = [path for path in paths if path.is_file() and not path.name.startswith(".")]  # type: ignore[attr-defined]
+def _named(paths: Iterable[Path], base: Path, source: str | Path) -> tuple[Instance, ...]:
+    asked = {*base.parts, *Path(source).parts}
+    files = [
+        path for path in paths if path.is_file() and not any(part[0] == "." for part in path.parts if part not in asked)
+    ]
     relative = not Path(source).is_absolute()
     names = sorted(str(path.relative_to(base)) if relative else str(path) for path in files)
     return tuple(Instance(name) for name in names)
@@ -102,18 +117,23 @@ def _list(bases: Sequence[Path]) -> str:
     return ", ".join(str(base) for base in dict.fromkeys(bases))
 
 
-def read_instance_file(path: str | Path) -> tuple[Instance, ...]:
-    """One instance per line: its name, then (after a blank) its specific string. ``#`` starts a comment."""
+def read_instance_file(path: str | Path, folder: str | None = None) -> tuple[Instance, ...]:
+    """One instance per line: its name, then (after white space) its specific string. ``#`` starts a comment.
+
+    With a ``folder`` the names are of files in it.
+    """
     found: dict[str, Instance] = {}
     for number, line in numbered_lines(read_text(path), path):
         content = strip_comment(line).strip()
         if not content:
             continue
-        name, _, specific = content.partition(" ") if " " in content else content.partition("\t")
+        name, *specific = content.split()
+        if folder is not None:
+            name = str(Path(f"{folder}/{name}"))
         if name in found:
             hint = 'a file is taken for a list of instances; if it is an instance itself, write instances = ["its name"]'
             raise FormatError(f"the instance {name} stands twice", path=path, line=number, hint=hint)
-        found[name] = Instance(name, " ".join(specific.split()))
+        found[name] = Instance(name, " ".join(specific))
     return tuple(found.values())
 
 

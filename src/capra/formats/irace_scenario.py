@@ -5,6 +5,7 @@ The file is R code to irace; here it is data, and anything else in it is an erro
 
 from __future__ import annotations
 
+import glob
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 from capra.errors import FormatError, InputError, did_you_mean
 from capra.formats.aclib import whole
+from capra.formats.quantities import duration
 from capra.formats.scenarios import ScenarioDraft, refuse_rest
 from capra.formats.text import Scanner, numbered_lines
 from capra.runs import Objective
@@ -33,14 +35,14 @@ _IGNORED = frozenset(
     targetRunnerLauncherArgs testType firstTest eachTest blockSize nbIterations nbExperimentsPerIteration minNbSurvival
     nbConfigurations mu softRestart softRestartThreshold elitist elitistNewInstances elitistLimit capping
     cappingAfterFirstTest cappingType boundType boundDigits boundAsTimeout minMeasurableTime budgetEstimation
-    postselection aclib debugLevel quiet sampleInstances testNbElites testIterationElites digits confidence
+    postselection debugLevel quiet sampleInstances testNbElites testIterationElites digits confidence
     acceptanceFunction minExperiments
     """.split()
 )
 _USED = frozenset(
     """
     parameterFile targetRunner trainInstancesDir trainInstancesFile testInstancesDir testInstancesFile configurationsFile
-    execDir maxExperiments maxTime deterministic boundMax boundPar scenarioFile
+    execDir maxExperiments maxTime deterministic boundMax boundPar aclib scenarioFile
     """.split()
 )
 _KEYS = _USED | _IGNORED | _UNSUPPORTED.keys()
@@ -50,6 +52,8 @@ _ASSIGN = re.compile(r"=|<-")
 _STRING = re.compile(r"\"([^\"\\]*)\"|'([^'\\]*)'")
 _WORD = re.compile(r"[^\s#;()\"']+")
 _CONSTANTS = {"TRUE": True, "T": True, "FALSE": False, "F": False, "NULL": None, "NA": None}
+_ALL_BELOW = "/**/*"
+"""The pattern of all files in a folder and in the folders in it, which is what a folder means to irace."""
 
 
 def parse(text: str, path: Path) -> ScenarioDraft:
@@ -118,31 +122,35 @@ def _translate(found: Mapping[str, Any], lines: Mapping[str, int], draft: Scenar
             draft.notes.append(f"{draft.path}:{lines[key]}: {key} is an option of irace and is ignored")
     put("target", [found.get("targetRunner", "./target-runner")], "targetRunner")
     put("space", "./parameters.txt", "parameterFile")
-    put("dialect", "irace", "targetRunner")
+    put("directory", ".", "execDir")
+    put("dialect", "aclib" if _flag("aclib", found, lines, draft) else "irace", "targetRunner")
     for key, option in _PLAIN.items():
         if key in found:
             put(option, found[key], key)
     for role, option in (("train", "instances"), ("test", "test_instances")):
-        _instances(role, option, found, lines, put, draft)
+        _instances(role, option, found, put)
     try:
         _objective(found, put)
     except InputError as error:
         raise FormatError(str(error), path=draft.path, line=lines.get("maxExperiments", lines.get("boundPar", 1))) from None
     if "deterministic" in found:
-        put("deterministic", bool(found["deterministic"]), "deterministic")
+        put("deterministic", _flag("deterministic", found, lines, draft), "deterministic")
 
 
-def _instances(
-    role: str, option: str, found: Mapping[str, Any], lines: Mapping[str, int], put: Any, draft: ScenarioDraft
-) -> None:
-    """A file lists instances, a folder holds them; a file's entries are relative to the folder."""
+def _flag(key: str, found: Mapping[str, Any], lines: Mapping[str, int], draft: ScenarioDraft) -> bool:
+    value = found.get(key, False)
+    if value not in (0, 1, "0", "1"):
+        raise FormatError(f"{key} is 0 or 1, not {value!r}", path=draft.path, line=lines[key])
+    return bool(int(value))
+
+
+def _instances(role: str, option: str, found: Mapping[str, Any], put: Any) -> None:
+    """A file lists instances, a folder holds them, at any depth; with both, the file lists what is in the folder."""
     folder, file = found.get(f"{role}InstancesDir"), found.get(f"{role}InstancesFile")
     if file is not None:
-        put(option, file, f"{role}InstancesFile")
-        if folder is not None:
-            draft.bases = (*draft.bases, *(base / folder for base in draft.bases))
+        put(option, file if folder is None else {"file": file, "folder": folder}, f"{role}InstancesFile")
     elif folder is not None:
-        put(option, folder, f"{role}InstancesDir")
+        put(option, glob.escape(str(folder).rstrip("/")) + _ALL_BELOW, f"{role}InstancesDir")
 
 
 def _objective(found: Mapping[str, Any], put: Any) -> None:
@@ -174,24 +182,32 @@ def write(options: Mapping[str, Any]) -> str:
         "name",
     }
     refuse_rest(options, known | set(_PLAIN.values()), "an irace scenario")
-    if options.get("dialect", "native") != "irace" or len(options["target"]) != 1:
+    if options.get("dialect", "native") not in ("irace", "aclib") or len(options["target"]) != 1:
         raise InputError(
-            "an irace scenario calls one target-runner: the dialect must be irace and the target one program",
+            "an irace scenario calls one target-runner: the dialect must be irace or aclib, and the target one program",
             hint="write a target-runner, or keep the scenario in TOML",
         )
     rows: dict[str, Any] = {"targetRunner": options["target"][0]}
+    if options["dialect"] == "aclib":
+        rows["aclib"] = 1
     rows |= {key: options[option] for key, option in _PLAIN.items() if option in options}
     for role, option in (("train", "instances"), ("test", "test_instances")):
         if option in options:
             _write_instances(role, option, options[option], rows)
     _write_budget(options, rows)
+    _write_objective(options, rows)
     rows["deterministic"] = int(bool(options.get("deterministic", False)))
     return "".join(f"{key} = {_format(value)}\n" for key, value in rows.items())
 
 
 def _write_instances(role: str, option: str, source: Any, rows: dict[str, Any]) -> None:
+    if isinstance(source, Mapping) and set(source) == {"file", "folder"}:
+        rows |= {f"{role}InstancesFile": source["file"], f"{role}InstancesDir": source["folder"]}
+        return
     if not isinstance(source, str):
         raise InputError(f"an irace scenario names a file or folder for {option!r}")
+    if source.endswith(_ALL_BELOW):
+        source = source.removesuffix(_ALL_BELOW) + "/"
     if any(char in source for char in "*?["):
         raise InputError(f"an irace scenario cannot say the pattern {source!r}", hint="list the instances in a file")
     is_file = Path(source).suffix != "" and not source.endswith("/")
@@ -199,8 +215,6 @@ def _write_instances(role: str, option: str, source: Any, rows: dict[str, Any]) 
 
 
 def _write_budget(options: Mapping[str, Any], rows: dict[str, Any]) -> None:
-    from capra.formats.quantities import duration
-
     budget = options.get("budget", {})
     if "wall" in budget:
         raise InputError("an irace scenario cannot say 'budget.wall'", hint="give budget.cpu or budget.runs")
@@ -208,11 +222,22 @@ def _write_budget(options: Mapping[str, Any], rows: dict[str, Any]) -> None:
         rows["maxTime"] = duration(budget["cpu"])
     if "runs" in budget:
         rows["maxExperiments"] = budget["runs"]
+
+
+def _write_objective(options: Mapping[str, Any], rows: dict[str, Any]) -> None:
+    """To irace a bound means that time is minimised."""
     objective = Objective.parse(str(options.get("objective", "par10")))
     if objective.utility is not None:
         raise InputError("an irace scenario cannot say a utility", hint="keep the scenario in TOML")
     if objective.kind == "runtime":
         rows["boundPar"] = int(objective.penalty)
+    elif "cutoff" in options:
+        raise InputError(
+            "an irace scenario with a bound minimises time: it cannot say a cutoff beside the objective quality",
+            hint="drop the cutoff, or keep the scenario in TOML",
+        )
+    if "cutoff" in options:
+        rows["boundMax"] = duration(options["cutoff"])
 
 
 def _format(value: Any) -> str:

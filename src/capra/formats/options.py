@@ -7,6 +7,7 @@ raises InputError with one clear sentence; ``Scenario`` adds the option's name.
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capra.errors import InputError, ScenarioError, did_you_mean, shown
-from capra.formats.instances import ComputedRows, Features, Instance, find_instances, read_features
+from capra.formats.instances import ComputedRows, Features, Instance, find_instances, read_features, read_instance_file
 from capra.formats.output import OutputRules
-from capra.formats.quantities import duration, positive_number, size
+from capra.formats.quantities import as_float, duration, positive_number, size
 from capra.runs import Configuration, Objective
 from capra.space import Space
 from capra.space.configurations import read_configurations
@@ -44,8 +45,9 @@ class Context:
         """The existing file or folder that is meant."""
         if not isinstance(path, str | Path):
             raise InputError(f"expected a path, not {shown(path)}")
+        _printable(str(path))
         for base in self.bases:
-            if (base / path).exists():
+            if os.path.exists(base / path):  # False for a name that is too long
                 return base / path
         raise InputError(f"no such file: {path}", hint="looked in " + ", ".join(map(str, self.bases)))
 
@@ -79,9 +81,10 @@ def one_of(*words: str) -> Callable[[Any, Context], str]:
 
 
 def number(value: Any, _: Context) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+    found = math.nan if isinstance(value, bool) or not isinstance(value, int | float) else as_float(value)
+    if math.isnan(found):
         raise InputError(f"expected a number, not {shown(value)}")
-    return float(value)
+    return found
 
 
 def whole(value: Any, _: Context) -> int:
@@ -173,13 +176,22 @@ def directory(value: Any, context: Context) -> Path:
 
 def instances(value: Any, context: Context) -> tuple[Instance, ...]:
     if isinstance(value, str | Path):
-        return find_instances(value, context.bases)
+        return find_instances(_printable(str(value)), context.bases)
+    if isinstance(value, Mapping):
+        return _listed(value, context)
     if not isinstance(value, Sequence):
         raise InputError(f"expected a path, a pattern or a list, not {shown(value)}")
     found = tuple(item if isinstance(item, Instance) else Instance(text(item, context)) for item in value)
     if len({instance.name for instance in found}) != len(found):
         raise InputError("an instance stands twice")
     return found
+
+
+def _listed(table: Mapping[str, Any], context: Context) -> tuple[Instance, ...]:
+    """irace's way: a file that lists names, and the folder that they are in."""
+    if set(table) != {"file", "folder"}:
+        raise InputError(f"expected a table with file and folder, not {shown(table)}")
+    return read_instance_file(context.find(table["file"]), text(table["folder"], context))
 
 
 def features(value: Any, context: Context) -> Features:
@@ -202,7 +214,7 @@ def _cnf_features(context: Context) -> Features:
     found = [instance.name for key in ("instances", "test_instances") for instance in context.known[key]]
     if not found:
         raise InputError("there are no instances to compute features of")
-    places = {name: next((base / name for base in context.bases if (base / name).is_file()), None) for name in found}
+    places = {name: next((base / name for base in context.bases if os.path.isfile(base / name)), None) for name in found}
     if missing := [name for name, place in places.items() if place is None]:
         raise InputError(f"the instance {missing[0]} is not a file, so it has no features of a formula")
     paths = {name: place for name, place in places.items() if place is not None}

@@ -29,6 +29,11 @@ class OutputRules:
     answer: re.Pattern[str] | None = None
     json: bool = False
 
+    @property
+    def says_answers(self) -> bool:
+        """Can anything be read that a known answer, or a known optimum, is compared with?"""
+        return self.json or self.answer is not None or self.quality is not None
+
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> OutputRules:
         """The rules of a TOML table; InputError for the first thing that is wrong in it."""

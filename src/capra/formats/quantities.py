@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 
-from capra.errors import InputError
+from capra.errors import InputError, shown
 
-__all__ = ["duration", "positive_number", "size"]
+__all__ = ["as_float", "duration", "positive_number", "size"]
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _BYTES = {"": 1024**2, "b": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
@@ -17,9 +17,18 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?(b?)", re.ASCII | re.IGNORECAS
 
 def positive_number(value: object, what: str) -> float:
     """``value`` as a finite number above 0."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
-        raise InputError(f"{what} is a positive number, not {value!r}")
-    return float(value)
+    number = math.nan if isinstance(value, bool) or not isinstance(value, int | float) else as_float(value)
+    if not math.isfinite(number) or number <= 0:
+        raise InputError(f"{what} is a positive number, not {shown(value)}")
+    return number
+
+
+def as_float(number: float) -> float:
+    """The same number. InputError for an integer that is larger than any float."""
+    try:
+        return float(number)
+    except OverflowError:
+        raise InputError("the number is too large", hint="the largest is about 1.8e308") from None
 
 
 def duration(value: object) -> float:
@@ -46,4 +55,4 @@ def size(value: object) -> int:
             raise InputError(f"{value!r} is not a size", hint="write 512MB or 2GB")
         unit = match[2].lower() or ("b" if match[3] else "")
         return int(positive_number(float(match[1]) * _BYTES[unit], "a size"))
-    return int(positive_number(value, "a size") * _BYTES[""])
+    return int(positive_number(positive_number(value, "a size") * _BYTES[""], "a size"))

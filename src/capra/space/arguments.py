@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from capra.errors import InputError, did_you_mean
 from capra.runs import Value
@@ -34,6 +35,11 @@ def value_text(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _irace_text(value: Value) -> str:
+    """irace writes numbers without an exponent."""
+    return format(Decimal(repr(value)), "f") if isinstance(value, float) else value_text(value)
+
+
 @dataclass(frozen=True)
 class Arguments:
     """Renders configurations of one space. ``switches`` are prefixes joined with the value (irace)."""
@@ -45,6 +51,16 @@ class Arguments:
     def tokens(self, config: Mapping[str, Value]) -> list[str]:
         """The arguments of a configuration, in its order."""
         return [token for name in config for token in self._render(name, config)]
+
+    def pasted(self, config: Mapping[str, Value]) -> list[str]:
+        """The arguments as irace makes them: switch and value pasted together, then split at blanks.
+
+        So a value may be no argument, or several. Quotes in it are characters like any other.
+        """
+        return [word for name, value in config.items() for word in (self._switch(name) + _irace_text(value)).split()]
+
+    def _switch(self, name: str) -> str:
+        return self.switches.get(name, f"--{name}=")
 
     def _render(self, name: str, config: Mapping[str, Value]) -> list[str]:
         template = self._template(name, value_text(config[name]))

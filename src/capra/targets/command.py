@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import tempfile
 from collections.abc import Callable
 from functools import lru_cache
@@ -69,12 +70,22 @@ class CommandTarget:
             instance=None if request.instance is None else self._path_of(request.instance),
             specific=instance.specific if instance else "",
             seed=request.seed,
-            cutoff=request.cutoff,
+            cutoff=self._told(request.cutoff),
             features=self._features(request.instance),
             config_number=self._configs.setdefault(request.config, len(self._configs) + 1),
             instance_number=self._numbers.get(request.instance or "", 0),
         )
         return self.dialect.argv(call)
+
+    def _told(self, cutoff: float) -> float:
+        """The cutoff that the target hears of; ours is the exact one, and is kept from outside.
+
+        irace rounds bounds up to whole seconds (boundDigits = 0), and its target-runners hand them to ulimit and to programs
+        that take nothing else. Steps of the target's own are kept by the target alone, so they are not rounded.
+        """
+        if self.scenario.dialect != "irace" or not self.can_wait or math.isinf(cutoff):
+            return cutoff
+        return min(math.ceil(cutoff), self.scenario.cutoff)
 
     def _features(self, instance: str | None) -> tuple[float, ...]:
         """Only SMAC3's calls have them: others must not wait until features were computed."""

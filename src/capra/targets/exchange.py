@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Protocol
@@ -147,6 +147,20 @@ def read_claim(word: object, misc: str = "") -> Reply:
         raise Nonsense(f"unknown status {shown(word)}")
     said = f"the target says {key}" + (f": {shown(misc)}" if misc.strip() else "")
     return Reply(_CLAIMS[key], answer=_ANSWERS.get(key), reason=None if _CLAIMS[key] is Claim.SUCCESS else said)
+
+
+def with_numbers(said: Reply, time: object, quality: object) -> Reply:
+    """The claim with what was said beside it. A success stands on its numbers; any other claim stands without them."""
+    if said.claim is Claim.SUCCESS:
+        return replace(said, time=read_time(time), quality=read_quality(quality))
+    return replace(said, time=_or_none(read_time, time), quality=_or_none(read_quality, quality))
+
+
+def _or_none(read: Callable[[object], float | None], value: object) -> float | None:
+    try:
+        return read(value)
+    except Nonsense:
+        return None
 
 
 def lines_of(text: str) -> list[str]:

@@ -24,6 +24,7 @@ from capra.targets.exchange import (
     read_claim,
     read_quality,
     read_time,
+    with_numbers,
 )
 
 __all__ = ["SMAC3", "AClib", "Irace", "ParamILS"]
@@ -60,7 +61,7 @@ def _comma_result(text: str, *, gps: bool) -> Reply:
     if len(words) < needed:
         raise Nonsense(f"a result line has at least {needed} fields, not {shown(text)}")
     said = read_claim(words[0], "".join(words[needed:]))
-    return replace(said, time=read_time(words[1]), quality=_set(read_quality(words[at])))
+    return _set(with_numbers(said, words[1], words[at]))
 
 
 def _json_result(text: str) -> Reply:
@@ -69,13 +70,11 @@ def _json_result(text: str) -> Reply:
         raise Nonsense(f"not JSON after 'Result': {shown(text)}")
     misc = table.get("misc")
     said = read_claim(table.get("status"), misc if isinstance(misc, str) else "")
-    return replace(
-        said, time=read_time(table.get("runtime")), quality=_set(read_quality(first_of(table, "cost", "quality")))
-    )
+    return _set(with_numbers(said, table.get("runtime"), first_of(table, "cost", "quality")))
 
 
-def _set(quality: float | None) -> float | None:
-    return None if quality == _UNSET else quality
+def _set(said: Reply) -> Reply:
+    return replace(said, quality=None) if said.quality == _UNSET else said
 
 
 def _read_wrapper(stdout: str, exit_code: int | None) -> Reply:
@@ -141,27 +140,27 @@ class SMAC3:
             given["cutoff"] = decimal(call.cutoff)
         if taken := sorted({"seed", "instance", "instance_features", "budget", "cutoff"} & set(call.config)):
             raise InputError(f"a parameter cannot be named {taken[0]!r} in the dialect smac3, which passes its own")
-        given |= {name: value_text(value) for name, value in call.config.items()}
+        given |= {name: str(value) for name, value in call.config.items()}  # True and False in capitals, as SMAC3 has them
         return checked([*call.target, *(f"--{name}={value}" for name, value in given.items())])
 
     def read(self, stdout: str, stderr: str, exit_code: int | None) -> Reply:
         return guarded(lambda: self._read(stdout, exit_code))
 
     def _read(self, stdout: str, exit_code: int | None) -> Reply:
-        tables = (_assignments(line) for line in reversed(lines_of(stdout)))
-        said = next((table for table in tables if "cost" in table or "status" in table), None)
-        if said is None:
-            return crashed("no line 'cost=…; status=…' in the output", exit_code)
+        said = _assignments(stdout)
+        if "cost" not in said and "status" not in said:
+            return crashed("no 'cost=…; status=…' in the output", exit_code)
         reply = read_claim(said.get("status", "SUCCESS"), said.get("additional_info", ""))
-        if "cost" not in said and reply.claim is Claim.SUCCESS:
+        if reply.claim is Claim.SUCCESS and "cost" not in said:
             raise Nonsense("success without a cost")
-        if "," in said.get("cost", ""):
+        if reply.claim is Claim.SUCCESS and "," in said["cost"]:
             raise Nonsense(f"one cost is needed, not several: {shown(said['cost'])}")
-        return replace(reply, time=read_time(first_of(said, "runtime", "cpu_time")), quality=read_quality(said.get("cost")))
+        return with_numbers(reply, first_of(said, "runtime", "cpu_time"), said.get("cost"))
 
 
-def _assignments(line: str) -> dict[str, str]:
-    pairs = (part.partition("=") for part in line.split(";"))
+def _assignments(text: str) -> dict[str, str]:
+    """All assignments of an output, on one line or on several; the last one of a name counts."""
+    pairs = (part.partition("=") for line in lines_of(text) for part in line.split(";"))
     return {key.strip(): value.strip() for key, equals, value in pairs if equals}
 
 
@@ -172,11 +171,11 @@ class Irace:
     renderer: Arguments
 
     def argv(self, call: Call) -> list[str]:
-        """Words that follow an instance in its file are arguments of their own, as in irace."""
+        """As irace pastes its command line: words that follow an instance in its file are arguments of their own."""
         instance = "0" if call.instance is None else call.instance
         fixed = [str(call.config_number), str(call.instance_number), str(call.seed), instance, *call.specific.split()]
         bound = [decimal(call.cutoff)] if math.isfinite(call.cutoff) else []
-        return checked([*call.target, *fixed, *bound, *self.renderer.tokens(call.config)])
+        return checked([*call.target, *fixed, *bound, *self.renderer.pasted(call.config)])
 
     def read(self, stdout: str, stderr: str, exit_code: int | None) -> Reply:
         """As irace: the whole output is one or two numbers, and the exit code is 0."""
