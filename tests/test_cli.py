@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pty
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from capra.report.words import count
 from capra.scenario import Scenario
 from capra.targets import SurrogateTarget
 
+cli = import_module("capra.cli.app")  # `from capra.cli import app` gives the application
 CAPRA = [sys.executable, "-m", "capra"]
 SCENARIO = """
 target = ["{program}", "{{instance}}", "{{params}}"]
@@ -79,6 +82,87 @@ def test_errors_as_json(scenario: Path) -> None:
     error = json.loads(done.stdout)["error"]
     assert (error["kind"], error["key"], error["line"]) == ("ScenarioError", "cutof", 6)
     assert not any(key.startswith("_") for key in error)
+
+
+MISUSED = [
+    (["tune", "scenario.toml", "--slack", "0.5"], "invalid value for '--slack'", "tune --help"),
+    (["tune"], "missing argument", "tune --help"),
+    (["status", "r1", "--fool"], "no such option: --fool", "status --help"),
+    (["status", "r1", "--jsn"], "no such option: --jsn", "did you mean 'json'?"),
+    (["tune", "scenario.toml", "--no-caping"], "no such option: --no-caping", "did you mean 'no-capping'?"),
+    (["tnue", "scenario.toml"], "no such command: 'tnue'", "did you mean 'tune'?"),
+    (["portfolio", "rnu"], "no such command: 'rnu'", "did you mean 'run'?"),
+    (["tune", "scenario.toml", "--out", "parameters.pcs"], "parameters.pcs is a file", "choose another out"),
+]
+
+
+@pytest.mark.parametrize(("words", "message", "hint"), MISUSED)
+def test_a_command_line_that_cannot_be_used_is_one_line_or_one_object(
+    scenario: Path, words: list[str], message: str, hint: str
+) -> None:
+    done = capra(*words, cwd=scenario.parent)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"error: {message}")
+    assert done.stderr.count("\n") == 1
+    assert hint in done.stderr
+    done = capra(*words, "--json", cwd=scenario.parent)
+    assert (done.returncode, done.stderr) == (2, "")
+    error = json.loads(done.stdout)["error"]
+    assert error["kind"] == "InputError"
+    assert error["message"].startswith(message)
+    assert hint in error["hint"]
+
+
+@pytest.mark.parametrize(("words", "listed"), [([], "validate"), (["portfolio"], "evaluate")])
+def test_no_words_at_all_print_the_help(words: list[str], listed: str) -> None:
+    done = capra(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"\n  {listed} " in done.stderr
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_errors_of_the_system_are_printed_like_others(
+    as_json: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def denied(**_: Any) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", "secret")
+
+    monkeypatch.setattr(sys, "argv", ["capra", *(["--json"] if as_json else [])])
+    monkeypatch.setattr(cli, "app", denied)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    said = capsys.readouterr()
+    assert ended.value.code == 2
+    if as_json:
+        told = {"kind": "InputError", "message": "secret: Permission denied", "hint": cli.ADVICE[errno.EACCES]}
+        assert json.loads(said.out)["error"] == told
+    else:
+        assert said.err == f"error: secret: Permission denied ({cli.ADVICE[errno.EACCES]})\n"
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_an_interrupt_is_said(folder: Path, as_json: bool) -> None:
+    target = ["sh", "-c", "touch $1; sleep 60", "x", str(folder / "begun"), "{instance}", "{params}"]
+    scenario = SCENARIO.replace('["{program}", "{{instance}}", "{{params}}"]', json.dumps(target))
+    (folder / "scenario.toml").write_text(scenario)
+    process = subprocess.Popen(
+        [*CAPRA, "check", str(folder / "scenario.toml"), *(["--json"] if as_json else [])],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # whoever started the tests had it ignored
+    )
+    deadline = time.monotonic() + 60
+    while not (folder / "begun").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    if as_json:
+        assert json.loads(output)["error"] == {"kind": "Interrupted", "message": "interrupted", "hint": None}
+    else:
+        assert errors == "error: interrupted\n"
 
 
 def test_a_closed_pipe_is_no_error(scenario: Path) -> None:
@@ -192,6 +276,14 @@ def test_init_by_flags_writes_a_scenario_that_loads(folder: Path) -> None:
     assert capra("init", *flags, cwd=folder).returncode == 2
 
 
+def test_init_writes_no_scenario_that_cannot_be_loaded(folder: Path) -> None:
+    given = ["--target", "sh", "--space", "parameters.pcs", "--instances", "train", "--cutoff", "5", "--budget", "1h"]
+    done = capra("init", *given, "--objective", "foo", cwd=folder)
+    assert done.returncode == 2
+    assert "unknown objective 'foo' (use par10" in done.stderr
+    assert not (folder / "scenario.toml").exists()
+
+
 def test_init_without_a_terminal_says_what_is_missing(folder: Path) -> None:
     done = subprocess.run(
         [*CAPRA, "init"], capture_output=True, text=True, cwd=folder, stdin=subprocess.DEVNULL, check=False
@@ -260,6 +352,21 @@ def test_help_of_every_command() -> None:
         done = capra(command, "--help")
         assert done.returncode == 0
         assert "--json" in done.stdout
+
+
+def test_bench_outside_of_a_clone(tmp_path: Path) -> None:
+    done = capra("bench", "--help", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "In the source tree only" in done.stdout
+    done = capra("bench", "list", "--json", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "a clone of Capra" in json.loads(done.stdout)["error"]["hint"]
+
+
+def test_bench_hands_on_what_follows_its_first_word() -> None:
+    root = Path(__file__).resolve().parents[1]
+    assert "usage: python -m benchmarks run" in capra("bench", "run", "--help", cwd=root).stdout
+    assert json.loads(capra("bench", "list", "--json", cwd=root).stdout)
 
 
 def test_version() -> None:
@@ -403,6 +510,41 @@ def test_runs_of_another_scenario_are_refused_and_nothing_is_left(tuned: Path) -
     assert done.returncode == 2
     assert "run 1 is not of this scenario's space" in done.stderr
     assert not (tuned.parent / "copy").exists()
+
+
+def test_a_file_of_runs_that_is_not_there(scenario: Path) -> None:
+    done = capra("import", "nope", "--scenario", scenario, "--out", "copy", cwd=scenario.parent)
+    assert done.returncode == 2
+    assert "nope is not there" in done.stderr
+
+
+SIMULATED = """
+target = "quick_or_not:time"
+space = "parameters.pcs"
+instances = ["a", "b"]
+test_instances = ["c"]
+cutoff = 10
+budget = { runs = 40 }
+"""
+QUICK_OR_NOT = """
+def time(config, instance, seed, cutoff):
+    if config["mode"] == "safe":
+        raise ValueError("not safe at all")
+    return 1.0 + config["alpha"]
+"""
+
+
+def test_a_function_named_in_a_file_runs_on_the_virtual_clock(folder: Path) -> None:
+    (folder / "scenario.toml").write_text(SIMULATED)
+    (folder / "quick_or_not.py").write_text(QUICK_OR_NOT)
+    call = ("tune", folder / "scenario.toml", "--engine", "simulated", "--out", folder / "run", "--json")
+    done = capra(*call, cwd=folder.parent)
+    assert done.returncode == 0, done.stdout
+    assert json.loads(done.stdout)["cost"] < 1.5
+    outcomes = [run["outcome"] for run in exported(folder / "run")]
+    assert {one["reason"] for one in outcomes if one["status"] == "CRASHED"} == {"ValueError: not safe at all"}
+    done = capra("validate", folder / "run", "--engine", "simulated", "--json")
+    assert done.returncode == 0, done.stdout
 
 
 def test_a_folder_without_a_tuning(tmp_path: Path) -> None:

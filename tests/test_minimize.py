@@ -231,6 +231,37 @@ def test_known_values_can_be_told_first() -> None:
     assert search.spent == pytest.approx(2.3)
 
 
+LETTERS = Space([Categorical("letter", ("a", "b", "c"), "a")])
+
+
+def test_who_was_stopped_where_it_could_still_win_is_asked_again() -> None:
+    """Little was left of the budget while another question was open; then that one cost less than it might have."""
+    search = Minimizer(LETTERS, budget=80.0, cutoff=60.0, initial=2, slack=1.0)
+    first, second = search.ask(), search.ask()
+    assert first is not None
+    assert second is not None
+    assert (first[1], second[1]) == (60.0, 20.0)
+    search.tell(second[0], None)
+    search.tell(first[0], 30.0)
+    assert search.ask() == (second[0], 30.0)
+    search.tell(second[0], 25.0)
+    assert search.best is not None
+    assert search.best.config == second[0]
+
+
+def test_what_somebody_stopped_is_asked_again_and_who_gives_up_is_not() -> None:
+    search = Minimizer(LETTERS, budget=1000.0, initial=1)
+    search.tell({"letter": "a"}, 50.0)
+    search.tell({"letter": "b"}, 1.0, censored=True)
+    asked = search.ask()
+    assert asked is not None
+    assert asked[0] == {"letter": "b"}
+    search.tell(asked[0], 2.0, censored=True)  # far below its cutoff: it would give up there again
+    following = search.ask()
+    assert following is not None
+    assert following[0] == {"letter": "c"}
+
+
 def test_the_first_complete_value_counts() -> None:
     search = Minimizer(PLANE)
     place = {"x": 1.0, "y": 1.0}

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,7 +99,7 @@ def test_what_is_leased_is_summed_exactly(cutoffs: list[float], rng: random.Rand
     left = list(cutoffs)
     rng.shuffle(left)
     while left:
-        assert (leased.number, leased.total) == (len(left), math.fsum(left))
+        assert (leased.number, leased.total) == (len(left), math.fsum(filter(math.isfinite, left)))
         leased.add(left.pop(), -1)
     assert (leased.number, leased.total) == (0, 0.0)
 
@@ -132,7 +133,7 @@ def test_a_finished_tuning_is_resumed_only_as_it_was(tmp_path: Path) -> None:
     assert sequence(list(again.history)) == sequence(list(first.history))
     with pytest.raises(InputError, match=r"another budget \(cpu = 1500\).* capra resume .* --budget"):
         tune(small(cpu=3000), out=tmp_path)
-    with pytest.raises(InputError, match=r"another settings \(seed\)"):
+    with pytest.raises(InputError, match=r"other settings \(seed\)"):
         tune(small(), out=tmp_path, seed=5)
     with pytest.raises(InputError, match=r"another scenario \(cutoff\)"):
         tune(scenario(target=Target(), budget={"cpu": 1500}, cutoff=50.0), out=tmp_path)
@@ -264,3 +265,30 @@ def test_our_own_time_counts_unless_told_otherwise() -> None:
     given = scenario(target=Target(), unit="cpu", budget={"cpu": 300})
     result = tune(given, overhead="count")
     assert result.spent > sum(run.outcome.time for run in result.history)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"scenario": "scenario.toml"}, r"expected a Scenario, not 'scenario.toml' \(Scenario.load\('scenario.toml'\)\)"),
+        ({"scenario": None}, "expected a Scenario, not None"),
+        *(({"seed": seed}, f"seed is a whole number of at least 0, not {seed!r}") for seed in (-1, 1.5, "a", None, True)),
+        *(({"workers": n}, f"workers is a whole number of at least 1, not {n!r}") for n in (0, 1.5, "2", True)),
+        ({"strategy": None}, "strategy is a name, not None"),
+        ({"engine": None}, "engine is a name, not None"),
+        ({"repeat": "x"}, "repeat is a share of the runs, from 0 to 0.5, not 'x'"),
+        ({"out": __file__}, "test_tune.py is a file, and no folder"),
+        ({"out": f"{__file__}/run"}, "test_tune.py is a file, and no folder"),
+    ],
+)
+def test_arguments_that_cannot_be_used(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        capra.tune(**{"scenario": small(), "engine": "simulated"} | changes)
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers(tmp_path: Path) -> None:
+    first, again = (
+        capra.tune(small(runs=20), engine="simulated", out=tmp_path / str(n), seed=kind(3), workers=kind(2))
+        for n, kind in enumerate((int, np.int64))
+    )
+    assert sequence(list(first.history)) == sequence(list(again.history))

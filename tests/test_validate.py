@@ -49,5 +49,24 @@ def test_the_scenarios_own_seeds_are_used(tmp_path: Path, own: list[int], determ
 
 @pytest.mark.parametrize("seeds", [0, -1])
 def test_there_must_be_a_seed(tmp_path: Path, seeds: int) -> None:
-    with pytest.raises(InputError, match="at least one seed"):
+    with pytest.raises(InputError, match="seeds is a whole number of at least 1"):
         validated(tmp_path, seeds)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"scenario": "scenario.toml"}, r"expected a Scenario, not 'scenario.toml' \(Scenario.load\('scenario.toml'\)\)"),
+        ({"configs": {"x": 0.5}}, r"configs is a list of configurations.*\[config\]"),
+        ({"instances": []}, "there is no instance to validate on"),
+        ({"seeds": "3"}, "seeds is a whole number of at least 1, not '3'"),
+        ({"seed": -1}, "seed is a whole number of at least 0, not -1"),
+        ({"workers": 1.5}, "workers is a whole number of at least 1, not 1.5"),
+        ({"engine": None}, "engine is a name, not None"),
+        ({"out": __file__}, "is a file, and no folder"),
+    ],
+)
+def test_arguments_that_cannot_be_used(changes: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"scenario": scenario(), "configs": [{"x": 0.5}], "engine": "simulated"}
+    with pytest.raises(InputError, match=message):
+        capra.validate(**given | changes)

@@ -143,7 +143,7 @@ def test_an_interrupted_tuning_goes_on_the_same_without_the_old_store(before: Pa
     last = capra.resume(new, small())
     assert sequence([run for run in last.history if run.outcome.status is not Status.LOST]) == sequence(list(whole.history))
     assert sequence(list(whole.history)) != sequence(list(tune(small()).history))
-    with pytest.raises(InputError, match="another settings"):
+    with pytest.raises(InputError, match="other settings"):
         tune(small(), out=new)
 
 

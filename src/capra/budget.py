@@ -13,24 +13,24 @@ __all__ = ["Leased", "Meter"]
 
 
 class Leased:
-    """Cutoffs of the runs under way: how many, and their sum, which is exact: what came and went leaves nothing behind."""
+    """Cutoffs of the runs under way: how many, and the sum of those that are finite.
+
+    The sum is exact: what came and went leaves nothing behind.
+    """
 
     def __init__(self) -> None:
         self.number = 0
-        self._endless = 0
         self._sum = Fraction()
 
     def add(self, cutoff: float, number: int = 1) -> None:
         """A run begins; with ``number`` -1 it is over."""
         self.number += number
-        if math.isinf(cutoff):
-            self._endless += number
-        else:
+        if math.isfinite(cutoff):
             self._sum += number * Fraction(cutoff)
 
     @property
     def total(self) -> float:
-        return math.inf if self._endless else float(self._sum)
+        return float(self._sum)
 
 
 class Meter:
@@ -38,7 +38,7 @@ class Meter:
 
     Target time is the sum over all runs that count; our own CPU time is added (``overhead="count"``), because fitting models
     costs the user as much as running the target. Cutoffs of runs under way count as if they were used, so that the budget is
-    never passed by more than one cutoff per worker.
+    never passed by more than one cutoff per worker. Of a run without a cutoff nobody knows what it will take.
     """
 
     def __init__(self, budget: Budget, unit: str, *, overhead: str = "count", wall: float = 0.0, own: float = 0.0) -> None:

@@ -204,11 +204,11 @@ def _meta(scenario: Scenario, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_same(store: Store, meta: dict[str, Any]) -> None:
-    for what in ("scenario", "settings"):
+    for what, other in (("scenario", "another scenario"), ("settings", "other settings")):
         before, now = store.meta[what], meta[what]
         differ = {key for key in now.keys() | before.keys() if before.get(key) != now.get(key)} - {"budget"}
         if differ:
-            text = f"{store.path} was made with another {what} ({', '.join(sorted(differ))})"
+            text = f"{store.path} was made with {other} ({', '.join(sorted(differ))})"
             raise InputError(text, hint="choose another out, or resume it as it was")
 
 

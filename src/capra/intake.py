@@ -21,6 +21,8 @@ def kind_of(path: Path) -> str:
     """The format that a file's name suggests."""
     if path.is_dir():
         return "aslib"
+    if not path.exists():
+        raise InputError(f"{path} is not there", hint="give the file (for aslib: the folder) with the runs")
     kinds = {".jsonl": "jsonl", ".csv": "csv", ".json": "smac"}
     if path.suffix not in kinds:
         raise InputError(f"{path} may be anything", hint="say what it is: --from jsonl, csv, smac or aslib")

@@ -203,6 +203,12 @@ class Tuning:
         gone = self.breaker.suspects(self.store.latest(), workers)
         self.keeper.write(lambda: self.store.take_back(gone, reason))
 
+    def _take_back_all(self, reason: str) -> None:
+        """There are only a few, and all have crashed."""
+        self.keeper.write(self.store.flush)
+        gone = list(self.store.latest())
+        self.keeper.write(lambda: self.store.take_back(gone, reason))
+
     def _note_warnings(self) -> None:
         """Kept for whoever looks from outside; once for each kind, since the figures in them change all the time."""
         warnings = self.warnings()
@@ -236,8 +242,15 @@ class Tuning:
         if self._lost_in_a_row >= LOST_IN_A_ROW:
             self._take_back("crashed when the target could not be run any more")
             raise self._broken(f"{LOST_IN_A_ROW} runs in a row were lost: {outcome.reason}", request)
-        if len(self.history) == 1 and outcome.status is Status.CRASHED:
+        if self._default_crashes(request, outcome):
+            self._take_back_all("crashed before anything had succeeded")
             raise self._broken(f"the default configuration crashes: {outcome.reason}", request)
+
+    def _default_crashes(self, request: RunRequest, outcome: Outcome) -> bool:
+        """And nothing else has succeeded yet: then it is more likely the target than the parameters."""
+        statuses = self.history.statuses
+        alone = statuses[Status.CRASHED] == len(self.history) - statuses[Status.LOST]
+        return outcome.status is Status.CRASHED and request.config == self.scenario.default and alone
 
     def _broken(self, what: str, request: RunRequest) -> TargetError:
         command = self.engine.command(request)

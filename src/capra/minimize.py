@@ -108,6 +108,8 @@ class Minimizer:
         self._suggester = _suggester(self.space, model, acquisition)
         self._design = _design(self.space, _whole("initial", initial), self._rng(_DESIGN))
         self._open: dict[Configuration, float] = {}
+        self._stopped: dict[Configuration, float] = {}
+        """Those that were stopped from outside, and where: with a larger cutoff they may win."""
         self.observations: list[Evaluation] = []
         self.trajectory: list[Improvement] = []
 
@@ -171,13 +173,24 @@ class Minimizer:
         is_first = not self._history.record(checked).costs
         self._history.add(_run(checked, evaluation))
         self.observations.append(evaluation)
+        self._note_stopped(checked, evaluation)
         if is_first and not evaluation.censored and (self.best is None or evaluation.cost < self.best.cost):
             self.trajectory.append(Improvement(self.spent, evaluation.config, evaluation.cost))
+
+    def _note_stopped(self, config: Configuration, evaluation: Evaluation) -> None:
+        """A function that gives up before its cutoff would do so again."""
+        gave_up = evaluation.cost < evaluation.cutoff < math.inf
+        if evaluation.censored and not gave_up and not self._history.record(config).costs:
+            self._stopped[config] = evaluation.cost
+        else:
+            self._stopped.pop(config, None)
 
     def _choose(self) -> Configuration | None:
         for config in self._design:
             if self._is_new(config):
                 return config
+        if (again := self._stopped_too_early()) is not None:
+            return again
         rng = self._rng(_CHOICES, len(self.observations) + len(self._open))
         if not len(self._history):  # all of the design is under way, and there is nothing to fit a model to
             return next(filter(self._is_new, self.space.decode(self.space.sample(CANDIDATES, rng))), None)
@@ -186,9 +199,12 @@ class Minimizer:
         found = self._suggester.suggest(self._history, incumbent, rng, count=len(pending) + 1, pending=pending)  # l. 3–4
         return next(filter(self._is_new, found), None)
 
+    def _stopped_too_early(self) -> Configuration | None:
+        """Where it could still have won: little was left of the budget while others were open, or somebody told us of it."""
+        beaten = min(self.best.cost if self.best else math.inf, self.cutoff)
+        return next((config for config, at in self._stopped.items() if at < beaten and config not in self._open), None)
+
     def _is_new(self, config: Configuration) -> bool:
-        """A configuration that was cut stays beaten, because cutoffs never rise. (If a function stopped before its cutoff,
-        nobody knows; it is not asked again.)"""
         return config not in self._open and not self._history.record(config).known
 
     def _rng(self, *decision: int) -> np.random.Generator:

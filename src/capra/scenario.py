@@ -314,6 +314,10 @@ class Scenario:
         self._check_instances(given)
         self._check_time()
         self._check_target(given)
+        if self.configurations and (strange := [config for config in self.initial if config not in self.configurations]):
+            raise ScenarioError(
+                f"{dict(strange[0])} is none of the configurations", key="initial", hint="only those of the pool are tried"
+            )
         if self.deterministic and self.seeds is not None and len(self.seeds) > 1:
             raise ScenarioError("a deterministic target has one seed", key="seeds", hint="drop deterministic or seeds")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capra.budget import Meter
-from capra.errors import InputError
+from capra.errors import InputError, shown
 from capra.folder import (
     STORE,
     check_budget,
@@ -29,7 +30,7 @@ from capra.repeats import Repeats
 from capra.scenario import Budget, Scenario
 from capra.strategies import GUARANTEED, Context, make_strategy
 
-__all__ = ["Result", "Tuning", "resume", "tune"]
+__all__ = ["Result", "Tuning", "check_call", "resume", "tune", "whole_number"]
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -82,7 +83,9 @@ def tune(
     """
     from capra.engines import make_engine  # `import capra` stays quick
 
-    workers = 1 if workers is None and engine != "dask" else workers
+    check_call(scenario, engine, out)
+    seed = whole_number("seed", seed, 0)
+    workers = _workers(workers, engine)
     settings = {"strategy": strategy, "seed": seed, "workers": workers, "engine": engine, "overhead": overhead}
     settings |= _further_settings(engine, calibrate, repeat, hold) | {"options": options}
     if out is not None or engine != "simulated":
@@ -105,6 +108,31 @@ def tune(
         return tuning.result()
 
 
+def check_call(scenario: Scenario, engine: str, out: str | Path | None) -> None:
+    """What every call is given: a scenario, the name of an engine, and a place for a folder."""
+    if not isinstance(scenario, Scenario):
+        hint = f"Scenario.load({shown(str(scenario))})" if isinstance(scenario, str | Path) else "see capra.Scenario"
+        raise InputError(f"expected a Scenario, not {shown(scenario)}", hint=hint)
+    if not isinstance(engine, str):
+        raise InputError(f"engine is a name, not {shown(engine)}", hint="for example engine='local'")
+    places = () if out is None else (Path(out), *Path(out).parents)
+    if file := next((place for place in places if place.exists() and not place.is_dir()), None):
+        raise InputError(f"{file} is a file, and no folder for runs", hint="choose another out")
+
+
+def whole_number(name: str, value: object, least: int) -> int:
+    """The number, also one of numpy's; InputError unless it is a whole one of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise InputError(f"{name} is a whole number of at least {least}, not {shown(value)}")
+    return int(value)
+
+
+def _workers(workers: int | None, engine: str) -> int | None:
+    if workers is None:
+        return None if engine == "dask" else 1
+    return whole_number("workers", workers, 1)
+
+
 def _further_settings(engine: str, calibrate: bool, repeat: float | None, hold: str | float | None) -> dict[str, Any]:
     """Those with a default that depends on others, or that are kept only where they were given: older stores lack them."""
     usual = 0.0 if engine == "simulated" else REPEAT_SHARE
@@ -117,6 +145,10 @@ def _check(scenario: Scenario, settings: dict[str, Any]) -> None:
     """What is no good is refused before there is a folder."""
     if settings["overhead"] not in ("count", "ignore"):
         raise InputError(f"overhead is 'count' or 'ignore', not {settings['overhead']!r}")
+    if not isinstance(settings["strategy"], str):
+        raise InputError(f"strategy is a name, not {shown(settings['strategy'])}", hint="for example strategy='smac'")
+    if isinstance(settings["repeat"], bool) or not isinstance(settings["repeat"], int | float):
+        raise InputError(f"repeat is a share of the runs, from 0 to 0.5, not {shown(settings['repeat'])}")
     if math.isinf(min(scenario.budget.cpu, scenario.budget.wall, scenario.budget.runs)):
         raise InputError("the scenario has no budget", hint="set budget = { cpu = …, wall = …, runs = … }, any of them")
     Repeats(scenario.cutoff, settings["repeat"])

@@ -19,7 +19,7 @@ from capra.runs import Configuration, History, RunRequest, Status, Value
 from capra.scenario import Budget, Scenario
 from capra.strategies.base import Context
 from capra.strategies.listed import Listed
-from capra.tune import Tuning
+from capra.tune import Tuning, check_call, whole_number
 
 if TYPE_CHECKING:
     from capra.engines import Engine
@@ -68,7 +68,11 @@ def validate(
     and none that is kept is ever made again. ``where``: ``client``, ``calibrate`` and ``stage`` for ``engine="dask"``, as in
     ``tune``.
     """
+    check_call(scenario, engine, out)
+    if isinstance(configs, str | Mapping):
+        raise InputError("configs is a list of configurations, not one of them", hint="validate(scenario, [config])")
     checked, names = [scenario.space.configuration(config) for config in configs], _instances(scenario, instances)
+    seed = whole_number("seed", seed, 0)
     how: dict[str, Any] = {"workers": workers, "engine": engine, "seed": seed, "out": out, "watch": watch}
     return _summaries(checked, measured(scenario, checked, names, seeds, **how, **where), names, seed)
 
@@ -89,8 +93,9 @@ def measured(
     """The runs behind ``validate``."""
     if not configs:
         raise InputError("there is no configuration to validate")
-    if seeds < 1:
-        raise InputError(f"a validation needs at least one seed, not {seeds}")
+    if not names:
+        raise InputError("there is no instance to validate on", hint="leave instances out for the scenario's test instances")
+    seeds, workers = whole_number("seeds", seeds, 1), None if workers is None else whole_number("workers", workers, 1)
     from capra.engines import make_engine  # `import capra` stays quick
 
     requests = _requests(scenario, list(configs), list(names), seeds, seed)

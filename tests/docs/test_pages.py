@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import runpy
+import subprocess
+import sys
 import tomllib
+from importlib import import_module
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
@@ -87,6 +90,26 @@ def test_what_the_pages_import_is_in_the_reference() -> None:
                     assert found or module.startswith("capra.demo"), f"{page.name}: {module}.{name}"
 
 
+def test_names_in_the_reference_can_be_imported_as_it_says() -> None:
+    import capra
+
+    page = (ROOT / "docs" / "api.md").read_text()
+    for name in re.findall(r"^::: (\S+)$", page, re.MULTILINE):
+        module, _, last = name.rpartition(".")
+        assert hasattr(import_module(module), last) or import_module(name), name
+        hidden = module.count(".") == 1 and callable(getattr(capra, module.partition(".")[2], None))
+        assert not hidden or f"`{module}`" in page, f"{module} is a function"
+
+
+def test_what_the_pages_call_by_its_whole_name_is_there_after_import_capra() -> None:
+    texts = [(ROOT / page).read_text() for page in ("README.md", "docs/analysis.md", "docs/api.md", "docs/faq.md")]
+    names = {name for text in texts for name in re.findall(r"\b(capra(?:\.\w+)+)\(", text)}
+    assert "capra.tune" in names
+    code = "import capra\n" + "\n".join(sorted(names))
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.stderr == ""
+
+
 def test_the_table_of_the_targets_page_can_be_tuned() -> None:
     import capra
 
@@ -160,8 +183,6 @@ def test_the_certificate_of_the_guarantees_page(capsys: pytest.CaptureFixture[st
 
 
 def test_the_options_of_the_guarantees_page_are_those_of_the_strategies() -> None:
-    from importlib import import_module
-
     from capra.strategies import GUARANTEED, STRATEGIES
 
     page = (ROOT / "docs" / "guarantees.md").read_text()
@@ -198,8 +219,6 @@ def test_the_example_of_the_portfolios_page(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_builders_of_the_portfolios_page_and_their_options() -> None:
-    from importlib import import_module
-
     from capra.strategies import BUILDERS
 
     rows = re.findall(r"^\| `(\w+)` \| .* \| (.*) \|$", (ROOT / "docs/portfolios.md").read_text(), re.MULTILINE)

@@ -298,6 +298,8 @@ def test_errors_say_what_to_do(fitted: CensoredGP) -> None:
         fitted.predict_marginal([[0.0]], np.empty((0, 1)))
     with pytest.raises(ModelError, match="categorical"):
         CensoredGP(types=[2]).fit([[2.0]], [1.0])
+    with pytest.raises(ModelError, match="seed must be a whole number of at least 0 and below 2\\^64, not -1"):
+        CensoredGP(seed=-1)
     with pytest.raises(ModelError, match="restarts"):
         CensoredGP(restarts=-1)
     with pytest.raises(ModelError, match="NaN or infinite"):

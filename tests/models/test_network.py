@@ -295,6 +295,8 @@ def test_a_warm_start_needs_the_same_columns() -> None:
         ({"hidden": (50, 0)}, "hidden"),
         ({"hidden": (50, 10**6)}, "hidden"),
         ({"iterations": 0}, "iterations"),
+        ({"seed": -1}, r"seed must be a whole number of at least 0 and below 2\^64, not -1"),
+        ({"seed": 1.5}, "seed"),
     ],
 )
 def test_settings_are_checked(arguments: dict[str, Any], message: str) -> None:

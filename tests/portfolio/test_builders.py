@@ -215,6 +215,8 @@ def test_experts_need_every_instance_in_one_group() -> None:
         built("experts", scenario(groups={"some": ["i0", "i2*"]}))
     with pytest.raises(InputError, match="is in a and b"):
         built("experts", scenario(groups={"a": ["*"], "b": ["i3"]}))
+    with pytest.raises(InputError, match=r"no training instance is in the group b: j\*, k\*"):
+        built("experts", scenario(groups={"a": ["*"], "b": ["j*", "k*"]}))
 
 
 def test_groups_in_the_instance_file(tmp_path: Path) -> None:

@@ -145,7 +145,9 @@ def test_the_command_is_a_drop_in_replacement(folder: Path) -> None:
     assert result.exit_code == 10
     assert result.stdout == "c b b 7\ns SATISFIABLE\n"
     assert result.stderr == "to the other stream\n"
-    told = json.loads(CliRunner().invoke(app, [*call, "--json"]).stdout)
+    result = CliRunner().invoke(app, [*call, "--json"])
+    assert result.exit_code == 10
+    told = json.loads(result.stdout)
     assert told["answered"]
     assert (told["exit_code"], told["configuration"], told["runs"]) == (10, {"mode": "b"}, 2)
 
@@ -155,6 +157,9 @@ def test_no_answer_has_an_exit_code_of_its_own(folder: Path) -> None:
     result = CliRunner().invoke(app, call)
     assert result.exit_code == 124
     assert "s SATISFIABLE" not in result.stdout
+    result = CliRunner().invoke(app, [*call, "--json"])
+    assert result.exit_code == 124
+    assert not json.loads(result.stdout)["answered"]
 
 
 def test_what_cannot_be_run_is_said(folder: Path, tmp_path: Path) -> None:

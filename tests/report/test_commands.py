@@ -37,6 +37,14 @@ def test_report(run: Path, tmp_path: Path) -> None:
     assert told["runs"] == 30
 
 
+def test_a_folder_is_no_place_for_a_report(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    done = capra("report", run, "--out", tmp_path / "pages")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {tmp_path / 'pages'} is a folder (give the name of a file: ")
+    assert list((tmp_path / "pages").iterdir()) == []
+
+
 def test_no_tuning(tmp_path: Path) -> None:
     for command in ("report", "serve"):
         done = capra(command, tmp_path)

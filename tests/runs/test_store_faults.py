@@ -222,6 +222,17 @@ def test_damage_says_what_to_do(tmp_path: Path) -> None:
     assert path.read_bytes() == data[: len(data) // 2]
 
 
+def test_what_sqlite_says_of_damage_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    varied(path).close()
+    data = bytearray(path.read_bytes())
+    data[-4096 + 5] ^= 1  # where the cells of the last page begin
+    path.write_bytes(data)
+    with pytest.raises(StoreError, match=r"is damaged \(\*\*\* in database main \*\*\*; .* page") as raised:
+        Store.open(path)
+    assert "\n" not in str(raised.value)
+
+
 def test_the_log_of_a_crash_is_checked(tmp_path: Path) -> None:
     """Damage in the middle of a log would drop acknowledged rows in silence; at its end it is like a crash."""
     path, log = tmp_path / "a.db", tmp_path / "a.db-wal"

@@ -236,3 +236,28 @@ def test_what_json_cannot_say_is_named(space: Space, part: tuple[str, object]) -
         write_json(space)
     assert caught.value.part == part
     assert (str(part[1]) if part[0] == "condition" else str(part[1] + 1)) in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("broken.json", "{", r"broken.json:1:2: Expecting property name"),
+        ("other.json", '{"a": 1}', "hyperparameters"),
+        ("broken.txt", 'a "--a " x (1, 2)\n', r"broken.txt:1:10: expected a type"),
+        ("broken.pcs", "a real\n", "broken.pcs:1"),
+    ],
+)
+def test_the_suffix_decides_what_is_wrong_with_a_text_of_no_format(
+    name: str, text: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(FormatError, match=message):
+        read_space(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "text", ["a {x, y} [x]", "a [1, 9] [2]l", "a categorical {x, y} [x]", "# new\n\na integer [1,9][2] log"]
+)
+def test_a_text_that_looks_like_a_space_is_read_whatever_its_name(text: str, tmp_path: Path) -> None:
+    (tmp_path / "parameters.txt").write_text(text + "\n")
+    assert read_space(tmp_path / "parameters.txt").names == ("a",)

@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import capra
 from capra.errors import InputError
-from capra.runs import Outcome, Run, RunRequest, Status
+from capra.runs import Configuration, Outcome, Run, RunRequest, Status
+from capra.search.domain import Domain
 from capra.search.elites import Model, children_of, chosen_elites, similar, truncated_normal
 from capra.space import Categorical, Real, Space
 from capra.strategies.elimination import agreement, friedman, friedman_statistic, paired_t
 from capra.strategies.irace import Irace
 from capra.strategies.race_table import HEAD, MARKS
+from capra.targets import Table
 from tests.strategies.conformance import KAPPA, Decisions, drive, lognormal, make, median_time, scenario
 
 
@@ -229,3 +232,21 @@ def test_bad_options() -> None:
     for wrong in ({"test": "guess"}, {"first_test": 1}, {"confidence": 2.0}, {"capping": "aggressive"}):
         with pytest.raises(InputError):
             make("irace", **wrong)
+
+
+def test_a_pool_is_not_searched_for_what_it_does_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once everything is known, every further race would ask 20 times for 1,000 new members of a pool of 20."""
+    drawn = []
+
+    def counted(self: Domain, rows: np.ndarray) -> list[Configuration]:
+        drawn.append(len(rows))
+        return legal(self, rows)
+
+    legal = Domain.legal
+    monkeypatch.setattr(Domain, "legal", counted)
+    times = np.exp(np.random.default_rng(3).normal(size=(20, 20)))
+    names = [f"i{j}" for j in range(20)]
+    table = Table(times, np.ones_like(times, dtype=bool), [{"row": i} for i in range(20)], names, cutoff=60.0)
+    result = capra.tune(table.scenario(budget={"cpu": "1h"}), "irace", engine="simulated", overhead="ignore")
+    assert {run.request.config for run in result.history} == set(table.configs)
+    assert sum(drawn) < 1000

@@ -510,7 +510,8 @@ class Watched:
         race = self.race
         assert race is not None
         expected = {
-            config: race._pending.get(config, ()) for config in (*race._racing, race._reference, *race.audit.configs)
+            config: race._pending.get(config, ())
+            for config in (*race._racing, race._reference, *race.audit.configs, *race._pending)
         }
         assert (list(busy.items()), len(busy)) == (list(expected.items()), len(expected))
         assert [config in busy for config in history.configurations] == [c in expected for c in history.configurations]
@@ -547,6 +548,6 @@ def test_what_is_kept_up_to_date_is_what_a_look_at_everybody_says(
     assert isinstance(strategy, Race)
     strategy.proposer = watched = Watched(strategy.proposer)
     watched.race = strategy
-    drive(strategy, 600, 17, unreliable)
+    drive(strategy, 2000, 17, unreliable)
     assert watched.looks > 20
     assert rejected or not pool

@@ -135,6 +135,15 @@ def test_whole_spaces() -> None:
         ({"configs": [{"a": 1}, {"b": 1}]}, "different parameters"),
         ({"default": 2}, "position"),
         ({"default": -1}, "position"),
+        ({"cutoff": -5}, "a cutoff is a positive number, not -5"),
+        ({"cutoff": None}, "a cutoff is a positive number, not None"),
+        ({"cutoff": "soon"}, "'soon' is not a duration"),
+        ({"instances": "ijk"}, r"instances is a list of instances, not 'ijk'"),
+        ({"features": [[1.0], [2.0], [3.0]]}, r"by the name of the instance, not a list .*dict\(zip"),
+        ({"features": np.ones((3, 2))}, "by the name of the instance, not a ndarray"),
+        ({"features": {"i": [1.0], "j": ["x"], "k": [1.0]}}, "a list of numbers"),
+        ({"features": {"i": [1.0], "j": 2.0, "k": [1.0]}}, "a list of numbers"),
+        ({"features": {"i": [1.0], "j": [1.0, 2.0], "k": [1.0]}}, "the same number of features"),
     ],
 )
 def test_refused(changes: dict[str, Any], message: str) -> None:
@@ -159,3 +168,28 @@ def test_a_shorter_cutoff_is_what_would_have_been_recorded() -> None:
     assert [target.run(request).status for request in requests] == [Status.SUCCESS, Status.TIMEOUT]
     with pytest.raises(InputError, match="cutoff of 10"):
         table.scenario(cutoff=20.0)
+
+
+def test_cutoffs_are_durations_as_in_scenarios() -> None:
+    recorded = table(cutoff="100s")
+    assert recorded.cutoff == 100.0
+    assert recorded.scenario(cutoff="1m").cutoff == 60.0
+    assert recorded.scenario(cutoff="100s").target is recorded
+    assert table(cutoff=np.float32(100.0)).cutoff == 100.0
+    with pytest.raises(InputError, match="'soon' is not a duration"):
+        recorded.scenario(cutoff="soon")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"train": "i"}, r"train is a list of instances, not 'i' \(for example \['i'\]\)"),
+        ({"train": ["i"], "test": "k"}, "test is a list of instances, not 'k'"),
+        ({"train": 5}, "train is a list of instances, not 5"),
+        ({"train": ["i", "z"]}, "train: the table has no instance 'z'"),
+        ({"train": ["i"], "test": ["kk"]}, r"test: the table has no instance 'kk' \(did you mean 'k'\?\)"),
+    ],
+)
+def test_a_scenario_takes_instances_of_the_table_alone(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        table().scenario(**changes)

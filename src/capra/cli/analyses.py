@@ -16,7 +16,7 @@ from capra.errors import InputError
 from capra.overview import load_history, load_scenario, validate_run
 from capra.report.console import LiveConsole
 from capra.report.curve import cost_curves, overtuning_curve
-from capra.report.words import amount, count
+from capra.report.words import amount, cost, count
 from capra.runs.foreign import replacing
 
 CsvFile = Annotated[Path | None, typer.Option("--csv", help="Also write the figures to this file.", metavar="FILE")]
@@ -214,7 +214,7 @@ def overtuning(
     for row in rows:
         since = "" if row["incumbent_since"] is None else f", incumbent since {amount(row['incumbent_since'], unit)}"
         then = "" if row["training_cost_then"] is None else f", training then {row['training_cost_then']:.4g}"
-        say(f"{row['name']}: test {row['cost']:.4g}{then}{since}")
+        say(f"{row['name']}: test {cost(row['cost'])}{then}{since}")
     for line in overtuning_curve(rows):
         say(line)
     say(f"[bold]{escape(document['verdict'])}[/]")

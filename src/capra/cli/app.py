@@ -14,11 +14,12 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 import capra
-from capra.errors import CapraError, InputError
+from capra.errors import CapraError, InputError, did_you_mean, shown
 
 __all__ = [
     "AllWorkers",
     "AsJson",
+    "Commands",
     "EngineName",
     "Force",
     "Local",
@@ -33,10 +34,48 @@ __all__ = [
 
 USUAL = ("demo", "init", "check", "tune", "resume", "status", "validate", "report", "serve", "show")
 """The commands of every tuning, in the order in which they are needed."""
+_Misuse: type[Exception] = typer.BadParameter.__mro__[1]
+"""What typer raises of a command line that it cannot use. Its versions keep that class (UsageError) in different modules."""
+ADVICE = {
+    errno.EEXIST: "something else has that name: choose another",
+    errno.ENOTDIR: "a part of that path is a file: choose another place",
+    errno.EISDIR: "that is a folder: give the name of a file",
+    errno.EACCES: "choose a place that you may read and write",
+    errno.EROFS: "choose a place that can be written",
+    errno.ENOSPC: "make room",
+}
 
 
-class _InOrder(TyperGroup):
-    """Help that begins with what everybody needs first."""
+class Interrupted(CapraError):
+    """Ctrl-C, where there was nothing to bring to an end in good order."""
+
+    exit_code = 130
+
+
+class Commands(TyperGroup):
+    """A group of commands that says what was probably meant. Without any argument it prints its help."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args:
+            sys.stderr.write(ctx.get_help() + "\n")
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            hint = did_you_mean(args[0], self.commands) or f"see {ctx.command_path} --help"
+            raise InputError(f"no such command: {shown(args[0])}", hint=hint)
+        return super().resolve_command(ctx, args)
+
+
+class _Capra(Commands):
+    """The outermost group. Its help begins with what everybody needs first."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted") from None
 
     def list_commands(self, ctx: Any) -> list[str]:
         names = super().list_commands(ctx)
@@ -45,9 +84,8 @@ class _InOrder(TyperGroup):
 
 app = typer.Typer(
     name="capra",
-    cls=_InOrder,
+    cls=_Capra,
     help="Find the parameter configuration that makes your algorithm fastest on your instances.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -58,7 +96,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and 
 RunFolder = Annotated[Path, typer.Argument(help="The folder of a tuning, as given to tune --out.", metavar="RUN")]
 Workers = Annotated[int, typer.Option(help="Runs at a time.", min=1)]
 AllWorkers = Annotated[int | None, typer.Option(help="Runs at a time: 1, or all that a cluster can make.", min=1)]
-EngineName = Annotated[str, typer.Option(help="Where runs are made: local (this machine) or dask (a cluster).")]
+EngineName = Annotated[
+    str,
+    typer.Option(
+        help="Where runs are made: local (this machine), dask (a cluster), simulated (a function that says its own time)."
+    ),
+]
 Scheduler = Annotated[
     str | None, typer.Option(help="Engine dask: the address of the cluster's scheduler.", metavar="tcp://HOST:PORT")
 ]
@@ -76,15 +119,40 @@ def cluster_of(scheduler: str | None, local: int | None) -> str | int | None:
 def main() -> None:
     """Entry point of the ``capra`` command."""
     try:
-        app()
+        code = _called()
     except CapraError as error:
         _print_error(error)
-        raise SystemExit(error.exit_code) from None
+        code = error.exit_code
     except OSError as error:
-        if error.errno == errno.EPIPE:
-            raise SystemExit(0) from None
-        sys.stderr.write(f"error: {error.strerror}: {error.filename or 'output'}\n")
-        raise SystemExit(2) from None
+        code = 0 if error.errno == errno.EPIPE else 2
+        if code:
+            _print_error(_as_input_error(error))
+    raise SystemExit(code)
+
+
+def _called() -> int:
+    """The exit code of the command, which typer would print and raise in its own way."""
+    try:
+        return app(standalone_mode=False) or 0
+    except _Misuse as error:
+        raise _as_one_line(error) from None
+    except typer.Abort:  # Ctrl-C at a question
+        raise Interrupted("interrupted") from None
+
+
+def _as_one_line(error: Any) -> InputError:
+    """A usage error without the usage."""
+    text, hint = " ".join(error.format_message().split()).rstrip("."), None
+    if hasattr(error, "possibilities"):  # there is no such option
+        known = [name for option in error.ctx.command.params for name in (*option.opts, *option.secondary_opts)]
+        text, hint = error.message, did_you_mean(error.option_name.strip("-"), [name.strip("-") for name in known])
+    place = "capra" if error.ctx is None else error.ctx.command_path
+    return InputError(text[:1].lower() + text[1:], hint=hint or f"see {place} --help")
+
+
+def _as_input_error(error: OSError) -> InputError:
+    where = "the output" if error.filename is None else error.filename
+    return InputError(f"{where}: {error.strerror or error}", hint=ADVICE.get(error.errno or 0))
 
 
 def _print_error(error: CapraError) -> None:

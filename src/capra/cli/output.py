@@ -13,13 +13,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from capra.formats.plain import plain
 from capra.report.rows import Rows
 
 __all__ = ["next_step", "print_document", "print_json", "print_rows", "say"]
 
 
 def print_json(document: Any) -> None:
-    sys.stdout.write(json.dumps(document, indent=2) + "\n")
+    sys.stdout.write(json.dumps(plain(document), indent=2, allow_nan=False) + "\n")
     sys.stdout.flush()  # `serve` goes on after it
 
 

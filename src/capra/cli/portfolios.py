@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 
-from capra.cli.app import AsJson, ScenarioPath, Workers, app
+from capra.cli.app import AsJson, Commands, ScenarioPath, Workers, app
 from capra.cli.output import next_step, print_json, print_rows, say
 from capra.cli.tunings import setting, watched
 from capra.errors import InputError, did_you_mean
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from capra.build import Built
 
 portfolio = typer.Typer(
+    cls=Commands,
     help="Several configurations instead of one: build a portfolio, run it in place of the solver, evaluate it.",
-    no_args_is_help=True,
     rich_markup_mode=None,
 )
 app.add_typer(portfolio, name="portfolio")
@@ -113,8 +113,7 @@ def run(
     ran = run_portfolio(file, instance, seed=seed, cutoff=cutoff, cores=cores)
     if as_json:
         print_json(summary(ran))
-        return
-    if ran.facts is not None:
+    elif ran.facts is not None:
         for stream, said in ((sys.stdout, ran.facts.stdout), (sys.stderr, ran.facts.stderr)):
             stream.flush()
             stream.buffer.write(said.head + said.tail)

@@ -25,6 +25,7 @@ from capra.overview import configuration_of, load_scenario
 from capra.rehearse import Rehearsed, findings_of, rehearse
 from capra.report.rows import configuration_rows
 from capra.report.words import amount
+from capra.runs import Objective
 from capra.scenario import Scenario
 
 
@@ -46,6 +47,7 @@ def init(
     """Write a commented scenario; asks for what the options leave open, when there is somebody to ask."""
     if out.exists() and not force:
         raise InputError(f"{out} is already there", hint="--force overwrites it")
+    Objective.parse(objective)  # what it refuses is not asked about
     answers: dict[str, Any] = {
         "target": _ask("target", target, "What to run (a command with {instance} {seed} {params}, or module:function)"),
         "space": _ask("space", space, "Parameter file"),
@@ -67,10 +69,7 @@ def _ask(option: str, given: Any, question: str) -> Any:
         return given
     if not sys.stdin.isatty():
         raise InputError(f"--{option} is missing", hint="or run `capra init` in a terminal and answer the questions")
-    try:
-        return typer.prompt(question)
-    except typer.Abort:  # Ctrl-C at the question
-        raise typer.Exit(130) from None
+    return typer.prompt(question)
 
 
 def _tidy(answers: dict[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from capra.repeats import Repeats
 from capra.report.console import LiveConsole
 from capra.report.curve import overtuning_curve
 from capra.report.rows import status_rows
-from capra.report.words import count, standing
+from capra.report.words import cost, count, standing
 from capra.runs import Configuration
 from capra.scenario import Scenario
 from capra.strategies import BUILDERS, STRATEGIES
@@ -178,6 +178,10 @@ def _print_result(scenario: Scenario, result: Result, as_json: bool) -> None:
     if as_json:
         print_json(summary_of(result) | {"command": command})
         return
+    if not result.trajectory:
+        say(f"no incumbent yet, after {count(len(result.history), 'run')}: none was run to its end, or nothing is promised")
+        say(f"{next_step('resume', (result.store or Path()).parent)} --budget …")
+        return
     found = standing(result.history, Configuration(result.incumbent), scenario.default)
     say(f"incumbent {found}; {count(len(result.history), 'run')}")
     if result.certificate is not None:
@@ -258,8 +262,9 @@ def validate(
     for row in rows:
         p_value = "" if row["p_value"] is None else f", p = {row['p_value']:.2g}"
         low, high = row["interval"]
+        interval = "" if low is None or high is None else f" [{low:.4g}, {high:.4g}]"
         say(
-            f"{row['name']}: test cost {row['cost']:.4g} [{low:.4g}, {high:.4g}], solved {row['solved']} of {row['runs']}"
+            f"{row['name']}: test cost {cost(row['cost'])}{escape(interval)}, solved {row['solved']} of {row['runs']}"
             f"{p_value}; training cost {_training(row)}"
         )
     for line in overtuning_curve(rows) if trajectory else []:

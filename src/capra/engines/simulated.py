@@ -9,15 +9,22 @@ from __future__ import annotations
 import dataclasses
 import heapq
 import math
+import os
+import shlex
+import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
+from typing import Any
 
 from capra.engines.base import Ticket
 from capra.errors import InputError, TargetError
 from capra.runs import Outcome, RunRequest, Status
 from capra.scenario import Scenario
-from capra.targets.dialects import Claim
-from capra.targets.function import read_value
+from capra.targets import call
+from capra.targets.dialects import Claim, Reply
+from capra.targets.function import read_value, whereabouts
 from capra.targets.judge import Judge
 from capra.targets.supervisor import Facts
 from capra.targets.verify import Answer, check_answer, known_answers
@@ -127,26 +134,69 @@ class SimulatedEngine:
 
 
 def simulated_target(scenario: Scenario) -> Callable[[RunRequest], Outcome]:
-    """How requests are answered on the virtual clock: by a table or model (``target.run``), or by a Python function."""
+    """How requests are answered on the virtual clock: by a table or model (``target.run``), or by a Python function.
+
+    InputError for a command, TargetError for a function that cannot be found.
+    """
     target = scenario.target
     if callable(getattr(target, "run", None)):
         return target.run  # type: ignore[no-any-return, union-attr]
-    if not callable(target):
-        raise TargetError(f"{target!r} cannot be simulated", hint="engine='simulated' needs a table or a Python function")
+    if isinstance(target, tuple):
+        hint = "engine='simulated' needs a table or a Python function; 'local' runs commands"
+        raise InputError(f"a command cannot be simulated: {shlex.join(target)}", hint=hint)
 
+    function = _found(target, scenario) if isinstance(target, str) else target
     judge = Judge(scenario.cutoff, scenario.unit, scenario.objective.kind == "quality")
     answers = known_answers((*scenario.instances, *scenario.test_instances)) if scenario.verifier else {}
 
     def run(request: RunRequest) -> Outcome:
-        value = target(dict(request.config), request.instance, request.seed, request.cutoff)
-        return _outcome_of(value, request, judge, answers.get(request.instance or ""))
+        instance = None if request.instance is None else scenario.path_of(request.instance)
+        reply = _called(function, dict(request.config), instance, request, judge)
+        return _outcome_of(reply, request, judge, answers.get(request.instance or ""))
 
     return run
 
 
-def _outcome_of(value: object, request: RunRequest, judge: Judge, known: Answer | None) -> Outcome:
+def _found(target: str, scenario: Scenario) -> Callable[..., Any]:
+    """The function ``module:name``, looked for where its own process would look; the scenario's folders stay on the path."""
+    folders = [str(base.resolve()) for base in scenario.bases]
+    sys.path[:0] = [folder for folder in folders if folder not in sys.path]
+    where = whereabouts(target)
+    _refuse_a_namesake(where["module"].partition(".")[0], folders)
+    try:
+        return call.find(**where)
+    except (Exception, SystemExit) as error:
+        hint = "it must lie beside the scenario or on PYTHONPATH"
+        raise TargetError(f"the function {target} cannot be found: {_last_line(error)}", hint=hint) from error
+
+
+def _refuse_a_namesake(module: str, folders: list[str]) -> None:
+    """A module that this process has loaded from elsewhere would answer in place of the one beside the scenario."""
+    beside, loaded = PathFinder.find_spec(module, folders), getattr(sys.modules.get(module), "__spec__", None)
+    if beside is None or beside.origin is None or loaded is None:
+        return
+    if os.path.realpath(beside.origin) != os.path.realpath(loaded.origin or ""):
+        hint = "rename one of them, or begin a new Python"
+        raise TargetError(f"{beside.origin} cannot be loaded: {module} is already {loaded.origin}", hint=hint)
+
+
+def _called(
+    function: Callable[..., Any], config: dict[str, Any], instance: str | None, request: RunRequest, judge: Judge
+) -> Reply:
+    """What the function says; one that raises has crashed, as in a process of its own."""
+    try:
+        value = call.plain(function(config, instance, request.seed, request.cutoff))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever the user's code raises is the answer)
+        return Reply(Claim.CRASHED, reason=_last_line(error))
+    return read_value(value, quality=judge.needs_quality)
+
+
+def _last_line(error: BaseException) -> str:
+    return "".join(traceback.format_exception_only(error)).strip().rpartition("\n")[2]
+
+
+def _outcome_of(reply: Reply, request: RunRequest, judge: Judge, known: Answer | None) -> Outcome:
     """As if it had been run; its own word for the time is all there is."""
-    reply = read_value(value, quality=judge.needs_quality)
     if reply.claim is Claim.SUCCESS and reply.time is None and not judge.needs_quality:
         reply = dataclasses.replace(reply, claim=Claim.CRASHED, reason="reports no time, and nobody measures it here")
     stopped = reply.claim is Claim.TIMEOUT and reply.time is None and math.isfinite(request.cutoff)

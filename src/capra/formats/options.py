@@ -261,8 +261,10 @@ def budget(value: Any, context: Context) -> Budget:
 
     if isinstance(value, Budget):
         return value
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return Budget(cpu=_time(value, context))
     if not isinstance(value, Mapping) or not value:
-        raise InputError("expected a table with any of cpu, wall, runs")
+        raise InputError("expected a time, or a table with any of cpu, wall, runs")
     for key in value:
         if key not in ("cpu", "wall", "runs"):
             raise InputError(f"unknown key {key!r}", hint=did_you_mean(key, ("cpu", "wall", "runs")))

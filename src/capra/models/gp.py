@@ -53,6 +53,8 @@ class CensoredGP:
     ) -> None:
         if restarts < 0:
             raise ModelError(f"restarts must not be negative: {restarts}")
+        if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
+            raise ModelError(f"seed must be a whole number of at least 0 and below 2^64, not {seed!r}")
         if known_noise is not None and not 0.0 <= known_noise < np.inf:
             raise ModelError(f"known_noise must be a number that is not negative: {known_noise}")
         self.types = types

@@ -77,6 +77,8 @@ class _Networks:
         threads: int = 1,
     ) -> None:
         _check(size, censoring, head, hidden, iterations, threads)
+        if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
+            raise ModelError(f"seed must be a whole number of at least 0 and below 2^64, not {seed!r}")
         if known_noise is not None and not 0.0 <= known_noise < np.inf:
             raise ModelError(f"known_noise must be a number that is not negative: {known_noise}")
         self.size, self.censoring, self.seed, self.types, self.head = size, censoring, seed, types, head

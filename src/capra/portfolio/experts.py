@@ -40,7 +40,7 @@ class Experts(Builder):
 
 
 def given_groups(scenario: Scenario, column: int) -> Mapping[str, list[str]]:
-    """Names of the training instances by group; InputError unless each of them is in exactly one."""
+    """Names of the training instances by group; InputError unless each is in one and no group is empty."""
     found: dict[str, list[str]] = {}
     for instance in scenario.instances:
         words = instance.specific.split()
@@ -50,6 +50,9 @@ def given_groups(scenario: Scenario, column: int) -> Mapping[str, list[str]]:
             hint = 'say it in the scenario: groups = { easy = ["train/easy-*"], … }, or after the name in the instance file'
             raise InputError(f"the instance {instance.name} is in {which}", hint=hint)
         found.setdefault(named[0], []).append(instance.name)
+    if empty := [group for group in scenario.groups if group not in found]:
+        patterns = ", ".join(scenario.groups[empty[0]])
+        raise InputError(f"no training instance is in the group {empty[0]}: {patterns}", hint="mend the pattern, or drop it")
     return found
 
 

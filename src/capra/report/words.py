@@ -67,4 +67,5 @@ def standing(history: History, config: Configuration, default: Configuration) ->
     if ratio is not None and shared < FEW_SHARED:
         faster = f", of which the default has run {shared}: too few to compare"
     is_default = " (the default)" if config == default else ""
-    return f"{config.id[:6]}{is_default}: cost {record.estimate(history.objective):.4g} on {count(len(record.costs), 'pair')}{faster}"
+    pairs = count(len(record.costs), "pair")
+    return f"{config.id[:6]}{is_default}: cost {record.estimate(history.objective):.4g} on {pairs}{faster}"

@@ -7,13 +7,13 @@ as much as its answer is long, whatever the number of runs.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from capra.runs.configuration import Configuration
 from capra.runs.objective import Objective
 from capra.runs.outcome import Run, Status
 
-__all__ = ["ROUNDED", "History", "Pair", "Record"]
+__all__ = ["ROUNDED", "History", "Pair", "Record", "worth"]
 
 Pair = tuple[str | None, int]
 """(instance, seed): what configurations are compared on."""
@@ -22,10 +22,20 @@ ROUNDED = 1e-8
 """An engine may give a cutoff back rounded, or scaled to and fro: a run stopped there was not stopped before it."""
 
 
+def worth(costs: Iterable[float]) -> tuple[int, float]:
+    """What costs are compared by: how many are infinite, and the sum of the others.
+
+    A run without a quality costs infinitely much where no ``crash_cost`` is set. Where everybody has one, sums say nothing.
+    """
+    known = list(costs)
+    finite = [cost for cost in known if cost != math.inf]
+    return len(known) - len(finite), sum(finite)
+
+
 class Record:
     """What is known of one configuration."""
 
-    __slots__ = ("bounds", "costs", "time", "total", "wrong")
+    __slots__ = ("bounds", "costs", "finished", "time", "total", "wrong")
 
     def __init__(self) -> None:
         self.costs: dict[Pair, float] = {}
@@ -38,6 +48,8 @@ class Record:
         """Target time of its runs, but for those that only repeated one."""
         self.wrong = False
         """Some answer was refuted."""
+        self.finished: set[str | None] | None = None
+        """Instances that it has finished with some seed; not kept as long as there is none that it has not."""
 
     @property
     def known(self) -> bool:
@@ -111,11 +123,23 @@ class History:
         elif pair not in record.costs:
             record.costs[pair] = cost = self.objective.cost(outcome, self.kappa_max)
             record.total += cost
+            if record.finished is not None or self.is_failure(cost):
+                self._note_finished(record, pair[0], cost)
             record.bounds.pop(pair, None)
         if status is _WRONG:
             record.wrong = True
 
+    def _note_finished(self, record: Record, instance: str | None, cost: float) -> None:
+        if record.finished is None:
+            record.finished = {known for (known, _), before in record.costs.items() if not self.is_failure(before)}
+        elif not self.is_failure(cost):
+            record.finished.add(instance)
+
     # --- questions ---
+
+    def is_failure(self, cost: float) -> bool:
+        """Is that the cost of a run that did not finish?"""
+        return self.objective.failed(cost, self.kappa_max)
 
     def __iter__(self) -> Iterator[Run]:
         return iter(self.runs)
@@ -124,7 +148,7 @@ class History:
         return len(self.runs)
 
     @property
-    def configurations(self) -> Iterable[Configuration]:
+    def configurations(self) -> Collection[Configuration]:
         """Every configuration with at least one run, in order of appearance."""
         return self._records.keys()
 

@@ -28,7 +28,8 @@ from capra.runs.utility import Utility
 
 __all__ = ["Objective"]
 
-_PAR = re.compile(r"(?:par|mean)(\d{0,6})", re.ASCII)
+_PAR = re.compile(r"(?:par(?=\d)|mean)(\d{0,6})", re.ASCII)
+"""Only AClib's files may leave the number away; their reader says par1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Objective:
             return cls("runtime", 10.0, crash_cost)
         match = _PAR.fullmatch(word)
         if not match or match[1] == "0":
-            raise InputError(f"unknown objective {text!r}", hint="use par10, par1, mean, quality or utility:…")
+            raise InputError(f"unknown objective {text!r}", hint="use par10, par1, mean (= par1), quality or utility:…")
         return cls("runtime", float(match[1] or 1), crash_cost)
 
     def __str__(self) -> str:

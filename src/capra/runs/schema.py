@@ -144,7 +144,7 @@ def inspect(path: str | Path, *, thoroughly: bool) -> None:
     with explained(path), closing(connect(path, "ro")) as connection:
         identify(connection)
         if thoroughly:
-            found = [row[0] for row in connection.execute("PRAGMA integrity_check(3)")]
+            found = [line for row in connection.execute("PRAGMA integrity_check(3)") for line in row[0].splitlines()]
             if found != ["ok"]:
                 raise StoreError(f"is damaged ({'; '.join(found)})", path=path, hint=recipe(path))
 

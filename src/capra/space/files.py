@@ -17,6 +17,10 @@ from capra.space.space import Space
 
 __all__ = ["SPACE_FORMATS", "as_space", "from_configspace", "read_space", "space_format", "to_configspace"]
 
+_PCS_LINE = re.compile(
+    r"^[ \t]*[^\s{}\[\]|#]+[ \t]*(?:(?:categorical|ordinal|integer|real)[ \t]*)?(?:\{[^}\n]*\}|\[[^\]\n]*\])[ \t]*\[",
+    re.ASCII | re.MULTILINE,
+)
 _IRACE_LINE = re.compile(r"^[ \t]*[A-Za-z._][\w.-]*[ \t]+[\"'][^\"'\n]*[\"'][ \t]+[crio][\s,(]", re.ASCII | re.MULTILINE)
 
 SPACE_FORMATS: Mapping[str, tuple[Callable[[str, str | Path], Space], Callable[[Space], str]]] = {
@@ -29,9 +33,13 @@ _SUFFIXES = {".pcs": "pcs", ".json": "json", ".txt": "irace"}
 
 
 def read_space(path: str | Path) -> Space:
-    """The space of a PCS (old or new), ConfigSpace JSON or irace parameter file, whatever its name."""
+    """The space of a PCS (old or new), ConfigSpace JSON or irace parameter file, whatever its name.
+
+    The name decides only where the text looks like none of them: then the message is that of the format it should have.
+    """
     text = read_text(path)
-    return SPACE_FORMATS[_sniff(text)][0](text, path)
+    kind = _sniff(text) or _SUFFIXES.get(Path(path).suffix.lower(), "pcs")
+    return SPACE_FORMATS[kind][0](text, path)
 
 
 def as_space(value: Any) -> Space:
@@ -45,10 +53,12 @@ def as_space(value: Any) -> Space:
     raise InputError(f"expected a path, a Space or a ConfigurationSpace, not {type(value).__name__}")
 
 
-def _sniff(text: str) -> str:
+def _sniff(text: str) -> str | None:
     if text.lstrip()[:1] == "{" and '"hyperparameters"' in text:
         return "json"
-    return "irace" if _IRACE_LINE.search(text) else "pcs"
+    if _IRACE_LINE.search(text):
+        return "irace"
+    return "pcs" if _PCS_LINE.search(text) else None
 
 
 def space_format(path: str | Path) -> str:

@@ -55,18 +55,13 @@ class Duel:
         Where it finished with another seed, the failure was that seed's bad luck. Without such pairs a challenger would be
         compared with the incumbent's lucky runs alone.
         """
-        costs = self.history.record(self.incumbent).costs
-        return self.unlucky and all(
-            self._is_failure(cost) for (instance, _), cost in costs.items() if instance == self.pair[0]
-        )
+        finished = self.history.record(self.incumbent).finished
+        return self.unlucky and finished is not None and self.pair[0] not in finished
 
     @property
     def unlucky(self) -> bool:
         """Did the incumbent not finish this very pair?"""
-        return self._is_failure(self.history.record(self.incumbent).costs.get(self.pair, 0.0))
-
-    def _is_failure(self, cost: float) -> bool:
-        return self.history.objective.failed(cost, self.history.kappa_max)
+        return self.history.is_failure(self.history.record(self.incumbent).costs.get(self.pair, 0.0))
 
 
 class Capping(Protocol):

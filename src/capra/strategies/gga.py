@@ -15,7 +15,7 @@ import numpy as np
 
 from capra.errors import InputError
 from capra.runs import Configuration, Run
-from capra.runs.history import Pair
+from capra.runs.history import Pair, worth
 from capra.search.breeding import Breeder
 from capra.search.domain import Domain
 from capra.strategies.base import Context, checked
@@ -74,17 +74,18 @@ class Tournament:
         self._strategy = strategy
         self._wants: list[Want] | None = None
 
-    def _finished(self) -> list[tuple[float, Configuration]]:
-        record = self._strategy.history.record
-        totals = [(self._strategy.history.total(config, self.pairs), config) for config in self.participants]
-        return sorted(
-            ((total, config) for total, config in totals if total < math.inf and not record(config).wrong),
-            key=lambda entry: entry[0],
-        )
+    def _finished(self) -> list[Configuration]:
+        """Whoever has run all pairs, the best first."""
+        worths = {}
+        for config in self.participants:
+            record = self._strategy.history.record(config)
+            if not record.wrong and all(pair in record.costs for pair in self.pairs):
+                worths[config] = worth(record.costs[pair] for pair in self.pairs)
+        return sorted(worths, key=worths.__getitem__)
 
     @property
     def winners(self) -> list[Configuration]:
-        return [config for _, config in self._finished()[: self._strategy.plan.winners]]
+        return self._finished()[: self._strategy.plan.winners]
 
     def wants(self) -> list[Want]:
         """The next runs of all who may still win.
@@ -106,7 +107,7 @@ class Tournament:
         """The clock of the race goes on when nobody can run within it, and stands when the last winner is in."""
         finished, strategy = self._finished(), self._strategy
         over = strategy.capping and len(finished) >= strategy.plan.winners
-        bound = finished[strategy.plan.winners - 1][0] if over else math.inf
+        bound = strategy.history.total(finished[strategy.plan.winners - 1], self.pairs) if over else math.inf
         clock = strategy.first_clock
         while not (wants := self._until(min(clock, bound))) and clock < min(bound, self._longest):
             clock *= 2.0
@@ -126,7 +127,7 @@ class Tournament:
         """What a participant has used so far, and what it runs next if it may use ``limit`` in all."""
         strategy = self._strategy
         record = strategy.history.record(config)
-        spent = sum(record.costs.get(pair, 0.0) for pair in self.pairs)
+        _, spent = worth(record.costs.get(pair, 0.0) for pair in self.pairs)
         cutoff = strategy.cutoff(limit - spent)
         missing = [Want(config, pair, cutoff) for pair in self.pairs if pair not in record.costs]
         if record.wrong or cutoff <= 0.0 or any(strategy.is_known(want) for want in missing):
@@ -217,7 +218,9 @@ class GGA(Programs):
         pairs = self.tournaments[0].pairs
         winners = [winner for tournament in self.tournaments for winner in tournament.winners]
         if winners and self.incumbent not in winners:
-            self.incumbent = min(winners, key=lambda config: self.history.total(config, pairs))
+            self.incumbent = min(
+                winners, key=lambda config: worth(self.history.record(config).costs[pair] for pair in pairs)
+            )
 
     # --- breeding ---
 

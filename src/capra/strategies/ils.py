@@ -130,6 +130,8 @@ class Chain:
         plan = self.search.plan
         best = yield from self._start()  # l. 1
         best = yield from self._first_improvement(best)  # l. 2
+        if not self.search.prefixes.count(best):  # nobody to compare it with: a space of one
+            yield from self._objective(best, 1, inf)
         barren = 0
         while barren < BARREN:  # l. 3; the budget ends it before, unless everything is known
             wants = self._wants
@@ -208,18 +210,20 @@ class Chain:
         self.bonus += earned if self._wants > wants else 0  # what was known already earns nothing, or all time went there
         if self._value(one, n) > self._value(two, n) or (not capped and not self._dominates(one, two)):  # l. 11
             return False
+        if not self.search.history.record(one).known:  # it may not even begin: the incumbent costs nothing
+            return False
         yield from self._objective(one, min(count(one) + self.bonus, self.search.most), inf)  # l. 12
         self.bonus = 0
         return True
 
     def _dominates(self, one: Configuration, two: Configuration) -> bool:
-        count, total = self.search.prefixes.count, self.search.prefixes.total
-        return count(one) >= count(two) and total(one, count(two)) <= total(two, count(two))
+        count, worth = self.search.prefixes.count, self.search.prefixes.worth
+        return count(one) >= count(two) and worth(one, count(two)) <= worth(two, count(two))
 
-    def _value(self, config: Configuration, n: int) -> tuple[float, float]:
+    def _value(self, config: Configuration, n: int) -> tuple[float, ...]:
         """ĉ_n; whoever was given up before is worse than all others, and the worse the earlier (objective l. 11)."""
         prefixes = self.search.prefixes
-        return (0.0, prefixes.total(config, n)) if prefixes.count(config) >= n else (1.0, -prefixes.count(config))
+        return (0.0, *prefixes.worth(config, n)) if prefixes.count(config) >= n else (1.0, -prefixes.count(config))
 
     def _objective(self, config: Configuration, n: int, bound: float) -> Program:
         """Procedure objective: run the first ``n`` pairs unless that costs more than ``bound`` (a sum, not a mean).

@@ -155,6 +155,8 @@ class Irace(Programs):
     def _sample(self, count: int) -> list[Candidate]:
         """New candidates: what the estimation began with, uniform ones in the first iteration, then children of elites."""
         space = self.context.scenario.space
+        if self.domain.pool:
+            count = min(count, len(self._members(self.elites)))
         for elite in self.elites:
             row = space.encode([elite.config])[0]
             elite.model = elite.model.sharpened(row, count, self.iteration, max(self.iterations, self.iteration))
@@ -179,15 +181,23 @@ class Irace(Programs):
         uniform = Model.uniform(space)
         found = [Candidate(config, uniform, protected=self.plan.first_test) for config in begun[:count]]
         known = {one.config for one in [*self.elites, *found]}
+        if self.domain.pool and len(left := self._members([*self.elites, *found])) <= count - len(found):
+            return [*found, *(Candidate(config, uniform) for config in left)]  # all of them: nothing to choose
         twins = self.elites and not attempt  # they call for a soft restart
         for _ in range(ATTEMPTS):
+            before = len(found)
             for one in self._batch(count - len(found), rng):
                 if (twins or one.config not in known) and not self.history.record(one.config).wrong:
                     known.add(one.config)
                     found.append(one)
-            if len(found) == count:
+            if len(found) == count or (self.domain.pool and len(found) == before):
                 break
         return found
+
+    def _members(self, besides: Sequence[Candidate]) -> list[Configuration]:
+        """Those of the pool that could be new candidates."""
+        known = {one.config for one in besides}
+        return [one for one in self.domain.pool if one not in known and not self.history.record(one).wrong]
 
     def _batch(self, count: int, rng: np.random.Generator) -> list[Candidate]:
         """At most so many: children of the elites, of the better ones more, that are not forbidden."""

@@ -17,18 +17,25 @@ class Prefixes:
     def __init__(self, history: History, pairs: PairOrder) -> None:
         self._history = history
         self._pairs = pairs
-        self._sums: dict[Configuration, list[float]] = {}
+        self._sums: dict[Configuration, list[tuple[int, float]]] = {}
+        """As ``runs.history.worth`` has them."""
 
     def count(self, config: Configuration) -> int:
         """N(θ): the configuration's complete runs up to the first pair that it lacks."""
-        costs, sums = self._history.record(config).costs, self._sums.setdefault(config, [0.0])
+        costs, sums = self._history.record(config).costs, self._sums.setdefault(config, [(0, 0.0)])
         while len(sums) <= len(costs) and (cost := costs.get(self._pairs[len(sums) - 1])) is not None:
-            sums.append(sums[-1] + cost)
+            endless, total = sums[-1]
+            sums.append((endless + 1, total) if cost == inf else (endless, total + cost))
         return len(sums) - 1
 
     def total(self, config: Configuration, n: int) -> float:
         """n · ĉ_n(θ): the cost of the first ``n`` pairs; infinite if it lacks one of them."""
-        return self._sums[config][n] if self.count(config) >= n else inf
+        endless, total = self.worth(config, n)
+        return inf if endless else total
+
+    def worth(self, config: Configuration, n: int) -> tuple[int, float]:
+        """The same to compare by, where runs without a result cost infinitely much; nobody has more than who lacks one."""
+        return self._sums[config][n] if self.count(config) >= n else (n + 1, inf)
 
     def succeeds(self, config: Configuration, incumbent: Configuration | None) -> bool:
         """Does it dominate the incumbent (Hutter et al. 2009), strictly if it has no more runs?"""
@@ -38,5 +45,5 @@ class Prefixes:
         theirs = self.count(incumbent)
         if runs < theirs:
             return False
-        ours, other = self.total(config, theirs), self.total(incumbent, theirs)
+        ours, other = self.worth(config, theirs), self.worth(incumbent, theirs)
         return ours <= other if runs > theirs else ours < other

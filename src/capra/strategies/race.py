@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from capra.runs import Configuration, Run, RunRequest, Status
-from capra.runs.history import ROUNDED, History, Pair
+from capra.runs.history import ROUNDED, History, Pair, worth
 from capra.strategies.audit import Audit
 from capra.strategies.base import Context, checked
 from capra.strategies.capping import Believer, Duel, chosen_capping
@@ -78,10 +78,13 @@ class Race:
         self.incumbent: Configuration | None = None
         self.started = 0
         """Challengers so far."""
+        self._futile: list[Configuration | None] = []
+        """Challengers since the last that had a run to make: they lost without one. With whoever had been put off."""
         self._first = scenario.default
         self._challenger_time = 0.0
-        self._unmet: set[int] = set()
-        """Replay: challengers that began before others, whose first run took longer than theirs."""
+        self._unmet: dict[int, Configuration | None] = {}
+        """Replay: challengers that began before others: their first run took longer, or they lost without one. With whoever
+        had been put off until then, if it was the turn of such."""
         self._racing: dict[Configuration, Challenger] = {}
         self._queue: OrderedDict[Configuration, Challenger] = OrderedDict()
         """Challengers that have pairs waiting, in the order of their batches."""
@@ -116,7 +119,7 @@ class Race:
         record = self.history.record(self._reference)
         known, most = len(record.costs), min(self.max_runs, self.started + 2)
         if idle:  # a power of two, so that it is the same when some of these runs have been told
-            return min(most, 1 << known.bit_length())
+            return min(most if self._pending else self.max_runs, 1 << known.bit_length())
         affordable = (
             self._evidence_share() * self._challenger_time * max(1, known) / record.time if record.time else math.inf
         )
@@ -164,7 +167,7 @@ class Race:
 
         A new challenger's first run is asked for at once, so that a replay finds the state in which it was chosen.
         """
-        for _ in range(len(self.context.scenario.configurations) or 1000):  # a pool may have nothing left to learn
+        for _ in range(self._attempts()):
             while self._queue:
                 if (request := self._next_queued()) is not None:
                     yield request
@@ -174,6 +177,11 @@ class Race:
             if not self._start_challenger():
                 break
         yield from self._for_incumbent(self.incumbent_pairs(idle=True))
+
+    def _attempts(self) -> int:
+        """Challengers that may lose without a run before others are asked for: a pool, or a small space, may have nothing
+        left to learn as long as the incumbent has no more pairs."""
+        return len(self.context.scenario.configurations) or min(1000, max(10, len(self.history.configurations)))
 
     def _for_incumbent(self, pairs: int) -> Iterator[RunRequest]:
         config = self._reference
@@ -215,24 +223,49 @@ class Race:
         return request
 
     def _start_challenger(self) -> bool:
-        waiting = next(iter(self._postponed), None)
-        if waiting is not None and self.started % AGAIN == 0:
+        """One that has lost before its first run leaves no trace in a history: it counts when another begins after it."""
+        number, waiting = self.started + len(self._futile), next(iter(self._postponed), None)
+        if waiting is not None and number % AGAIN == 0:
             config: Configuration | None = waiting
         else:
-            config = self.proposer.propose(self.started, self.history, _Busy(self), self.incumbent)
+            config = self.proposer.propose(number, self.history, _Busy(self), self.incumbent)
         config = waiting if config is None else config
         if config is None:
             return False
-        self._register(config, self.started)
+        again = config in self._postponed
+        self._enter(config, number, again)
         self._next_batch(config)
+        if config in self._racing:
+            self.started = number + 1
+            self._futile.clear()
+        else:
+            self._futile.append(config if again else None)
         return True
 
-    def _register(self, config: Configuration, number: int) -> None:
-        self._unmet.update(range(self.started, number))
-        self._unmet.discard(number)
-        self.started = max(self.started, number + 1)
-        self._racing[config] = Challenger(number, again=config in self._postponed)
+    def _enter(self, config: Configuration, number: int, again: bool) -> None:
+        self._racing[config] = Challenger(number, again=again)
         self._postponed.pop(config, None)
+
+    def _forget_futile(self) -> None:
+        """Something new is known: whoever had lost without a run, and nobody has begun since, may try again."""
+        if self._futile:
+            back = dict.fromkeys(config for config in self._futile if config is not None)
+            self._postponed = back | self._postponed
+            self._futile.clear()
+
+    def _register(self, config: Configuration, number: int) -> None:
+        """Replay: a challenger's first run shows that it has begun, and others before it."""
+        for passed in range(self.started, number):
+            self._unmet[passed] = self._take_postponed() if passed % AGAIN == 0 else None
+        begun = self._unmet.pop(number, None)
+        self.started = max(self.started, number + 1)
+        self._enter(config, number, config in self._postponed or begun == config)
+
+    def _take_postponed(self) -> Configuration | None:
+        config = next(iter(self._postponed), None)
+        if config is not None:
+            del self._postponed[config]
+        return config
 
     def _next_batch(self, config: Configuration, begun: Pair | None = None) -> None:
         """Extend the comparison by the next batch, in the challenger's own random order of the incumbent's pairs.
@@ -306,11 +339,12 @@ class Race:
         config, pair = run.request.config, (run.request.instance, run.request.seed)
         if self._pending:
             self._is_over(config, pair)
+        self._forget_futile()
         self._recognise(run)
         self.history.add(run)
         if config == self._reference:  # whoever asked for it
             self._doubtful |= self._unbounded.pop(pair, {})
-        if self.audit.tell(run, self.history):
+        if self.audit.tell(run, self.history) and config != self._reference:
             return
         if run.asked_by != "incumbent" and run.outcome.status is not Status.LOST:  # a replay does not see what was lost
             self._challenger_time += run.outcome.time
@@ -329,8 +363,7 @@ class Race:
         match = _NUMBER.fullmatch(run.asked_by)
         if match and ((number := int(match[1])) >= self.started or number in self._unmet):
             self._register(run.request.config, number)
-            if run.outcome.status is not Status.CAPPED:  # else it is over, or begins with another pair
-                self._next_batch(run.request.config, (run.request.instance, run.request.seed))
+            self._next_batch(run.request.config, (run.request.instance, run.request.seed))
 
     def _incumbent_told(self, config: Configuration, pair: Pair) -> None:
         record = self.history.record(config)
@@ -383,7 +416,7 @@ class Race:
             return
         costs, theirs = self.history.record(config).costs, self.history.record(self.incumbent).costs
         shared = [pair for pair in costs if pair in theirs]
-        ours, other = sum(costs[pair] for pair in shared), sum(theirs[pair] for pair in shared)
+        ours, other = worth(costs[pair] for pair in shared), worth(theirs[pair] for pair in shared)
         # On what is put off the incumbent has failed: nobody is worse there, and to see whether it is a tie costs most.
         later = self._put_off(config)
         everything = len(shared) + len(later) == len(theirs)
@@ -462,8 +495,8 @@ class Race:
 
 
 class _Busy(Busy):
-    """Who races now, is raced against or looked into: read where that is kept, since a copy takes as long as there are
-    workers, for every challenger.
+    """Who races now, is raced against or looked into, or has a run that is being stopped: read where that is kept, since a
+    copy takes as long as there are workers, for every challenger.
     """
 
     def __init__(self, race: Race) -> None:
@@ -471,7 +504,7 @@ class _Busy(Busy):
 
     def __contains__(self, config: object) -> bool:
         race = self._race
-        return config in race._racing or config == race._reference or config in race.audit.configs
+        return config in race._racing or config == race._reference or config in race.audit.configs or config in race._pending
 
     def __getitem__(self, config: Configuration) -> Collection[Pair]:
         if config not in self:
@@ -480,7 +513,7 @@ class _Busy(Busy):
 
     def __iter__(self) -> Iterator[Configuration]:
         race = self._race
-        return iter(dict.fromkeys((*race._racing, race._reference, *race.audit.configs)))
+        return iter(dict.fromkeys((*race._racing, race._reference, *race.audit.configs, *race._pending)))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -11,7 +11,7 @@ from capra.strategies.race import Busy, Race
 
 __all__ = ["RandomProposer", "roar"]
 
-_SAMPLES, _LAPS, _SPARES = 2, 3, 4
+_SAMPLES, _LAPS, _SPARES, _AGAIN = 2, 3, 4, 13
 """Streams of random numbers (see Context.rng)."""
 BLOCK = 64
 """Samples are drawn and decoded so many at a time."""
@@ -34,14 +34,19 @@ class RandomProposer:
     def _random(self, number: int, history: History, busy: Busy) -> Configuration | None:
         if self._context.scenario.configurations:
             return self._of_pool(number, history, busy)
-        block = self._block(number // BLOCK)
-        candidate = block[number % BLOCK]
-        for attempt in range(BLOCK):
-            if candidate not in busy and not history.record(candidate).known:
-                return candidate
-            rows = self._context.scenario.space.sample(1, self._context.rng(_SPARES, number, attempt))
-            candidate = self._context.scenario.space.decode(rows)[0]
-        return None  # a tiny space, and all of it was tried
+        candidate = self._block(number // BLOCK)[number % BLOCK]
+        if candidate not in busy and not history.record(candidate).known:
+            return candidate
+        space = self._context.scenario.space
+        for spare in space.decode(space.sample(BLOCK, self._context.rng(_SPARES, number))):
+            if spare not in busy and not history.record(spare).known:
+                return spare
+        return self._known(number, history, busy)  # a small space, and all or nearly all of it was tried
+
+    def _known(self, number: int, history: History, busy: Busy) -> Configuration | None:
+        """One that was rejected, to be raced again with what is known now."""
+        sound = [config for config in history.configurations if config not in busy and not history.record(config).wrong]
+        return sound[int(self._context.rng(_AGAIN, number).integers(len(sound)))] if sound else None
 
     def _block(self, index: int) -> list[Configuration]:
         if index not in self._blocks:

@@ -32,7 +32,7 @@ def main(path: Path) -> None:
     call = json.loads(path.read_text())
     sys.path[:0] = call["path"]
     try:
-        function = _find(call["module"], call["file"], call["name"])
+        function = find(call["module"], call["file"], call["name"])
         started = {"cpu": _cpu(), "wall": time.monotonic() - call["asked"], "bound": call["bound"]}
         _write(path.with_name(STARTED_FILE), json.dumps(started))
         answer = json.dumps(_timed(function, call))
@@ -50,7 +50,7 @@ def _write(path: Path, text: str) -> None:
     part.replace(path)
 
 
-def _find(module: str, file: str | None, name: str) -> Callable[..., Any]:
+def find(module: str, file: str | None, name: str) -> Callable[..., Any]:
     """The function by its module, or by the script it was defined in (which must guard its own start)."""
     names: Any = runpy.run_path(file, run_name="__capra__") if file else vars(importlib.import_module(module))
     head, *rest = name.split(".")
@@ -70,7 +70,7 @@ def _timed(function: Callable[..., Any], call: dict[str, Any]) -> dict[str, Any]
         answer = {"cpu": _cpu() - cpu, "wall": time.monotonic() - wall}
     finally:
         stop()
-    return answer | {"value": _plain(value)}
+    return answer | {"value": plain(value)}
 
 
 def _set_timer(unit: str, bound: float | None) -> Callable[[], object]:
@@ -113,10 +113,10 @@ def _cpu() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Numbers of other libraries become Python's; what JSON cannot say becomes text and is refused later."""
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, str | bool | int | float) or value is None:
         return value
     return float(value) if hasattr(value, "__float__") else repr(value)

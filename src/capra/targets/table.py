@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from capra.errors import InputError
-from capra.formats.instances import Features
+from capra.errors import InputError, did_you_mean, shown
+from capra.formats.instances import Features, Instance
+from capra.formats.quantities import duration, positive_number
 from capra.runs import Configuration, Outcome, RunRequest, Status, Value
 from capra.scenario import Scenario
 from capra.space import Categorical, Space
@@ -23,9 +24,10 @@ SHORTEST = 0.001
 class Table:
     """``times[c, j]`` of configuration c on instance j, and whether it was ``solved[c, j]`` by then.
 
-    ``cutoff`` is the bound under which the times were recorded: unsolved cells are known to take at least that. ``space``
-    may be left out: then every key of ``configs`` becomes a categorical parameter with the values that occur. ``default``
-    is the position of the default configuration (the first).
+    ``cutoff`` is the bound under which the times were recorded: unsolved cells are known to take at least that. It is a
+    number, or a duration ("5min"). ``space`` may be left out: then every key of ``configs`` becomes a categorical parameter
+    with the values that occur. ``features`` are rows of numbers by the name of the instance. ``default`` is the position of
+    the default configuration (the first).
     """
 
     def __init__(
@@ -34,20 +36,20 @@ class Table:
         solved: Any,
         configs: Sequence[Mapping[str, Value]],
         instances: Sequence[str],
-        cutoff: float,
+        cutoff: float | str,
         space: Space | None = None,
         features: Mapping[str, Sequence[float]] | None = None,
         default: int | None = None,
     ) -> None:
         self.times: NDArray[np.float64] = np.asarray(times, dtype=np.float64)
         self.solved: NDArray[np.bool_] = np.asarray(solved, dtype=np.bool_)
-        self.cutoff = float(cutoff)
-        self.instances = tuple(instances)
+        self.cutoff = _cutoff(cutoff)
+        self.instances = tuple(_listed("instances", instances))
         if not 0 <= (default or 0) < max(1, len(configs)):
             raise InputError(f"default is the position of one of {len(configs)} configurations, not {default}")
         self.space = space or _space_of(configs, default or 0)
         self.configs = tuple(self.space.configuration(config) for config in configs)
-        self.features = features
+        self.features = None if features is None else _rows(features)
         self._check()
         if default is not None and self.configs[default] != self.space.default:
             raise InputError("the space has another default than this position", hint="leave default out")
@@ -86,32 +88,42 @@ class Table:
         test: Sequence[str] = (),
         objective: str = "par10",
         budget: Mapping[str, Any] | None = None,
-        cutoff: float | None = None,
+        cutoff: float | str | None = None,
         **options: Any,
     ) -> Scenario:
         """A scenario over this table: its configurations are the pool, ``train`` (all) and ``test`` its instances.
 
         ``cutoff`` may be shorter than the one under which the times were recorded, never longer.
         """
-        if cutoff is not None and cutoff != self.cutoff:
-            return self._cut(cutoff).scenario(train, test, objective, budget, **options)
+        if cutoff is not None and (bound := _cutoff(cutoff)) != self.cutoff:
+            return self._cut(bound).scenario(train, test, objective, budget, **options)
         given: dict[str, Any] = {
             "target": self,
             "space": self.space,
             "configurations": self.configs,
-            "instances": list(self.instances if train is None else train),
+            "instances": list(self.instances) if train is None else self._chosen("train", train),
             "cutoff": self.cutoff,
             "objective": objective,
             "deterministic": True,
         }
-        if test:
-            given["test_instances"] = list(test)
+        if chosen := self._chosen("test", test):
+            given["test_instances"] = chosen
         if budget:
             given["budget"] = budget
         if self.features:
             names = tuple(f"f{i}" for i in range(len(next(iter(self.features.values())))))
-            given["features"] = Features(names, {key: tuple(row) for key, row in self.features.items()})
+            given["features"] = Features(names, self.features)
         return Scenario(**(given | options))
+
+    def _chosen(self, what: str, names: Sequence[str]) -> list[str]:
+        """Some of the instances; InputError for one that nothing was recorded of."""
+        found = _listed(what, names)
+        for one in found:
+            name = one.name if isinstance(one, Instance) else one
+            if name not in self._column:
+                hint = did_you_mean(str(name), self.instances) or "give names of the table's instances"
+                raise InputError(f"{what}: the table has no instance {shown(name)}", hint=hint)
+        return found
 
     def _cut(self, cutoff: float) -> Table:
         """What would have been recorded under a shorter cutoff."""
@@ -125,6 +137,34 @@ class Table:
         """As a Python target: ``f(config, instance, seed, cutoff)``."""
         outcome = self.run(RunRequest(Configuration(config), instance, seed, cutoff))
         return {"status": "SUCCESS" if outcome.status is Status.SUCCESS else "TIMEOUT", "time": outcome.time}
+
+
+def _cutoff(value: object) -> float:
+    """As a scenario takes it: a number, also one of numpy's, or a duration."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    return duration(plain) if isinstance(plain, str) else positive_number(plain, "a cutoff")
+
+
+def _listed(what: str, names: Iterable[Any]) -> list[Any]:
+    """Several names: a text is one, and would become its letters."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InputError(f"{what} is a list of instances, not {shown(names)}", hint=f"for example [{shown(names)}]")
+    return list(names)
+
+
+def _rows(features: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, ...]]:
+    if not isinstance(features, Mapping):
+        hint = "for example dict(zip(instances, rows))"
+        raise InputError(
+            f"features are rows of numbers by the name of the instance, not a {type(features).__name__}", hint=hint
+        )
+    try:
+        rows = {name: tuple(float(value) for value in row) for name, row in features.items()}
+    except (TypeError, ValueError):
+        raise InputError("a row of features is a list of numbers", hint="NaN where a value is not known") from None
+    if len({len(row) for row in rows.values()}) > 1:
+        raise InputError("every instance has the same number of features", hint="NaN where a value is not known")
+    return rows
 
 
 def _space_of(configs: Sequence[Mapping[str, Value]], default: int) -> Space:

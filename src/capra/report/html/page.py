@@ -6,16 +6,17 @@ import base64
 import hashlib
 import html
 import json
-import os
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from capra import __version__
+from capra.errors import InputError
 from capra.report.html.sections import SECTIONS
 from capra.report.html.view import View
 from capra.report.words import count
+from capra.runs.foreign import replacing
 
 __all__ = ["document_of", "html_page", "policy", "write_report"]
 
@@ -64,21 +65,19 @@ def html_page(title: str, data: dict[str, Any]) -> str:
 
 def write_report(run: Path, out: Path | None = None) -> dict[str, Any]:
     """Write the report of a tuning (``report.html`` in its folder); where it is, and what it shows."""
+    path = out or (run.parent if run.is_file() else run) / "report.html"
+    if path.is_dir():
+        raise InputError(f"{path} is a folder", hint=f"give the name of a file: {path / 'report.html'}")
     view = View(run)
     try:
         view.update()
         document = document_of(view)
     finally:
         view.close()
-    path = out or (run.parent if run.is_file() else run) / "report.html"
     text = html_page(f"{document['name']} – Capra", {"document": document})
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with replacing(path) as file:
+        file.write(text)
     shown = [section["key"] for section in document["sections"]]
     return {"report": str(path), "bytes": len(text.encode()), "runs": len(view.history), "sections": shown}
 
