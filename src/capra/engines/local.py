@@ -371,7 +371,7 @@ class LocalEngine:
 
 
 def machine_warnings(measured: int, disturbed: int, sick: Sequence[int], straggling: int) -> list[str]:
-    """What to say of so many disturbed runs among the measured, and of processes that outlived theirs, or cannot be killed."""
+    """What to say of so many disturbed runs among the measured, and of processes that were left, or cannot be killed."""
     found = []
     if measured >= 5 and disturbed > 0.2 * measured:
         share = 100 * disturbed / measured
