@@ -24,7 +24,7 @@ demo: setup
 	$(BIN)/capra demo
 
 test: setup
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Half an hour of nemesis for each engine, at the same time; `make faults MINUTES=1` is shorter.
 MINUTES ?= 30

@@ -103,6 +103,7 @@ SOLVER_RULES = {
         ),
         ({"json": True}, '{"status": "UNSAT", "runtime": 3, "time": null}', 20, Reply(Claim.SUCCESS, 3.0, None, "UNSAT")),
         ({"json": True}, '{"status": "TIMEOUT"}', 1, Reply(Claim.TIMEOUT, reason="the target says TIMEOUT")),
+        ({"json": True}, '{"status": "TIMEOUT", "cost": NaN}', 1, Reply(Claim.TIMEOUT, reason="the target says TIMEOUT")),
         (
             {"json": True},
             'loaded\n{"status": "SUCCESS"}\n \n',

@@ -43,6 +43,7 @@ from capra.targets.exchange import (
     read_quality,
     read_time,
     short_answer,
+    with_numbers,
 )
 from capra.targets.wrappers import SMAC3, AClib, Irace, ParamILS
 
@@ -140,12 +141,8 @@ def _read_json(stdout: str, exit_code: int | None) -> Reply:
     answer = table.get("answer") if table.get("answer") is not None else said.answer
     if not isinstance(answer, str | None):
         raise Nonsense(f"answer is {shown(answer)}, not text")
-    return replace(
-        said,
-        time=read_time(first_of(table, "time", "steps", "runtime")),
-        quality=read_quality(first_of(table, "quality", "cost")),
-        answer=short_answer(answer),
-    )
+    said = with_numbers(said, first_of(table, "time", "steps", "runtime"), first_of(table, "quality", "cost"))
+    return replace(said, answer=short_answer(answer))
 
 
 def make_dialect(name: str, renderer: Arguments, output: OutputRules | None = None) -> Dialect:
