@@ -89,6 +89,11 @@ def test_space_of_the_pool() -> None:
     assert len(table(configs=[{"a": 1}, {"a": True}]).configs) == 2  # as everywhere, two values
 
 
+@pytest.mark.parametrize("features", [[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], np.arange(1.0, 7.0).reshape(3, 2)])
+def test_features_in_the_order_of_the_instances(features: object) -> None:
+    assert table(features=features).scenario().features.rows == {"i": (1.0, 2.0), "j": (3.0, 4.0), "k": (5.0, 6.0)}
+
+
 def test_scenario() -> None:
     recorded = table(features={name: [1.0, 2.0] for name in NAMES})
     scenario = recorded.scenario(train=["i", "j"], test=["k"], objective="par1", budget={"cpu": "1h"}, name="recorded")
@@ -139,10 +144,10 @@ def test_whole_spaces() -> None:
         ({"cutoff": None}, "a cutoff is a positive number, not None"),
         ({"cutoff": "soon"}, "'soon' is not a duration"),
         ({"instances": "ijk"}, r"instances is a list of instances, not 'ijk'"),
-        ({"features": [[1.0], [2.0], [3.0]]}, r"by the name of the instance, not a list .*dict\(zip"),
-        ({"features": np.ones((3, 2))}, "by the name of the instance, not a ndarray"),
-        ({"features": {"i": [1.0], "j": ["x"], "k": [1.0]}}, "a list of numbers"),
-        ({"features": {"i": [1.0], "j": 2.0, "k": [1.0]}}, "a list of numbers"),
+        ({"features": [[1.0], [2.0]]}, "a row of numbers for every instance"),
+        ({"features": 3.0}, "a row of numbers for every instance"),
+        ({"features": {"i": [1.0], "j": ["x"], "k": [1.0]}}, "a row of numbers"),
+        ({"features": {"i": [1.0], "j": 2.0, "k": [1.0]}}, "a row of numbers"),
         ({"features": {"i": [1.0], "j": [1.0, 2.0], "k": [1.0]}}, "the same number of features"),
     ],
 )

@@ -26,8 +26,8 @@ class Table:
 
     ``cutoff`` is the bound under which the times were recorded: unsolved cells are known to take at least that. It is a
     number, or a duration ("5min"). ``space`` may be left out: then every key of ``configs`` becomes a categorical parameter
-    with the values that occur. ``features`` are rows of numbers by the name of the instance. ``default`` is the position of
-    the default configuration (the first).
+    with the values that occur. ``features`` are rows of numbers, by the name of the instance or in the order of the
+    instances. ``default`` is the position of the default configuration (the first).
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Table:
         instances: Sequence[str],
         cutoff: float | str,
         space: Space | None = None,
-        features: Mapping[str, Sequence[float]] | None = None,
+        features: Mapping[str, Sequence[float]] | Sequence[Sequence[float]] | None = None,
         default: int | None = None,
     ) -> None:
         self.times: NDArray[np.float64] = np.asarray(times, dtype=np.float64)
@@ -49,7 +49,7 @@ class Table:
             raise InputError(f"default is the position of one of {len(configs)} configurations, not {default}")
         self.space = space or _space_of(configs, default or 0)
         self.configs = tuple(self.space.configuration(config) for config in configs)
-        self.features = None if features is None else _rows(features)
+        self.features = None if features is None else _rows(features, self.instances)
         self._check()
         if default is not None and self.configs[default] != self.space.default:
             raise InputError("the space has another default than this position", hint="leave default out")
@@ -152,16 +152,14 @@ def _listed(what: str, names: Iterable[Any]) -> list[Any]:
     return list(names)
 
 
-def _rows(features: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, ...]]:
-    if not isinstance(features, Mapping):
-        hint = "for example dict(zip(instances, rows))"
-        raise InputError(
-            f"features are rows of numbers by the name of the instance, not a {type(features).__name__}", hint=hint
-        )
+def _rows(features: Mapping[str, Sequence[float]] | Any, instances: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    """By the names of the instances; a matrix has them in their order."""
     try:
-        rows = {name: tuple(float(value) for value in row) for name, row in features.items()}
+        named = features if isinstance(features, Mapping) else dict(zip(instances, features, strict=True))
+        rows = {name: tuple(float(value) for value in row) for name, row in named.items()}
     except (TypeError, ValueError):
-        raise InputError("a row of features is a list of numbers", hint="NaN where a value is not known") from None
+        what = "features are a row of numbers for every instance, by name or in their order"
+        raise InputError(what, hint="NaN where a value is not known") from None
     if len({len(row) for row in rows.values()}) > 1:
         raise InputError("every instance has the same number of features", hint="NaN where a value is not known")
     return rows
