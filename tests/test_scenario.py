@@ -88,14 +88,14 @@ def test_python_function_targets_need_no_instance_files() -> None:
 
 def test_configurations_and_initial(folder: Path) -> None:
     (folder / "pool.txt").write_text('alpha mode\n0.25 "fast"\n1 safe\n1.0 safe\n')
-    (folder / "first.json").write_text('[{"alpha": 0.125, "mode": "safe"}]')
+    (folder / "first.json").write_text('[{"alpha": 1.0, "mode": "safe"}]')
     (folder / "pool.csv").write_text("alpha, mode\n0.25, fast\n")
     scenario = load(folder, 'configurations = "pool.txt"\ninitial = "first.json"\n' + BASIC)
     assert [dict(config) for config in scenario.configurations] == [
         {"alpha": 0.25, "mode": "fast"},
         {"alpha": 1.0, "mode": "safe"},
     ]
-    assert dict(scenario.initial[0]) == {"alpha": 0.125, "mode": "safe"}
+    assert dict(scenario.initial[0]) == {"alpha": 1.0, "mode": "safe"}
     assert len(load(folder, 'configurations = "pool.csv"\n' + BASIC).configurations) == 1
 
 
