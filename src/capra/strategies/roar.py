@@ -11,7 +11,7 @@ from capra.strategies.race import Busy, Race
 
 __all__ = ["RandomProposer", "roar"]
 
-_SAMPLES, _LAPS, _SPARES, _AGAIN = 2, 3, 4, 13
+_SAMPLES, _LAPS, _SPARES, _AGAIN = 2, 3, 4, 17
 """Streams of random numbers (see Context.rng)."""
 BLOCK = 64
 """Samples are drawn and decoded so many at a time."""
