@@ -45,7 +45,7 @@ def main() -> None:
     commands = parser.add_subparsers(required=True)
     commands.add_parser("install").set_defaults(call=lambda _: install())
     making = commands.add_parser("run")
-    making.add_argument("problem", help="clasp, spear-1h, spear-3h, spear-3h-swapped …")
+    making.add_argument("problem", help="clasp, spear-1h, spear-3h …")
     making.add_argument("--tools", nargs="+", default=list(TOOLS), choices=list(TOOLS))
     making.add_argument("--seeds", type=int, default=5)
     making.add_argument("--first", type=int, default=0, help="seeds from here, for a second process beside the first")

@@ -47,8 +47,9 @@ def judge(seeds: int, *, finals: bool) -> None:
 
 def judge_simulated(problem: str) -> None:
     """The same for tunings of SPEAR, every incumbent; rows are judged when they are made, this is for what was added since."""
-    kept, spear = rows(problem), Spear(problem)
+    kept = rows(problem)
     for row in kept:
+        spear = Spear(problem, row["seed"])
         for moment in row["incumbents"]:
             moment |= spear.judged(Configuration(moment["config"]))
     replace(problem, kept)

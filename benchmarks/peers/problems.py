@@ -6,7 +6,7 @@ import importlib.util
 import json
 import shutil
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.machine import shared_or_exit
 from benchmarks.peers.referee import Rules
-from benchmarks.spear import load, whole_space
+from benchmarks.spear import whole_space
 from capra.engines.local import LocalEngine
 from capra.formats.instances import Features
 from capra.runs import Configuration, Outcome, RunRequest
@@ -67,18 +67,23 @@ class Problem:
 
 # --- SPEAR-SWV ---
 
-SWAPPED = "-swapped"
-"""At the end of a problem's name: what is the test half otherwise is for training."""
+surrogate = cache(whole_space)
+HALVES = 2026
+"""Of the random numbers that part training from test instances."""
 
 
 class Spear:
-    """Half of the instances for training; what is found is judged by the surrogate on the other half."""
+    """Half of the instances for training; what is found is judged by the surrogate on the other half.
 
-    def __init__(self, name: str) -> None:
-        self.surrogate = whole_space()
-        spear, names = load(), list(self.surrogate.instances)
-        halves = [spear.train, [names[j] for j in spear.test]]
-        train, test = reversed(halves) if name.endswith(SWAPPED) else halves
+    Every seed has halves of its own, the same for all tools. With one pair of halves for all seeds a single test instance
+    decides: where no training instance is like it, it is luck who solves it, and it counts as much as a thousand others.
+    """
+
+    def __init__(self, name: str, seed: int) -> None:
+        self.surrogate = surrogate()
+        names = list(self.surrogate.instances)
+        order = [names[j] for j in np.random.default_rng([HALVES, seed]).permutation(len(names))]
+        train, test = order[: len(order) // 2], order[len(order) // 2 :]
         columns = self.surrogate.features
         filled = np.where(np.isnan(columns), np.nanmean(columns, axis=0), columns)
         budget = 3600.0 * hours(name)
@@ -104,7 +109,7 @@ class Spear:
 
 def hours(name: str) -> float:
     """The budget in the name of a problem of SPEAR's."""
-    return float(name.removeprefix("spear-").removesuffix(SWAPPED).removesuffix("h"))
+    return float(name.removeprefix("spear-").removesuffix("h"))
 
 
 def told_scenario(folder: Path, target: Any) -> Scenario:
@@ -238,6 +243,6 @@ class Clasp:
         )
 
 
-def make(name: str) -> Spear | Clasp:
-    """A problem by its name: clasp, spear-1h, spear-3h, spear-3h-swapped …"""
-    return Clasp() if name == "clasp" else Spear(name)
+def make(name: str, seed: int) -> Spear | Clasp:
+    """A problem by its name (clasp, spear-1h, spear-3h …), as it is for one seed of the tools."""
+    return Clasp() if name == "clasp" else Spear(name, seed)

@@ -37,14 +37,9 @@ def command(tool: str, seed: int, folder: Path) -> list[str]:
     return [str(ENVIRONMENTS / f"smac{major}" / "bin" / "python"), str(HERE / f"smac{major}.py"), str(folder), str(seed)]
 
 
-@cache
-def cached(problem: str) -> Spear | Clasp:
-    return make(problem)
-
-
 def tuning(name: str, tool: str, seed: int) -> dict[str, Any]:
     """One tuning, with the test cost of every incumbent where the surrogate can tell it at once."""
-    problem, folder = cached(name), WORK / name / f"{tool}-{seed}"
+    problem, folder = make(name, seed), WORK / name / f"{tool}-{seed}"
     shutil.rmtree(folder, ignore_errors=True)
     problem.problem.describe(folder)
     row = {"problem": name, "tool": tool, "seed": seed, **version(tool), "machine": machine("capra", "numpy")}
