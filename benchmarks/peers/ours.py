@@ -20,7 +20,7 @@ from capra.tune import Result, Tuning, tune
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "capra-roar": {"strategy": "roar"},
-    "capra-smac": {"strategy": "smac", "model": "forest"},
+    "capra-smac": {"strategy": "smac"},
 }
 
 

@@ -245,7 +245,7 @@ def _suggester(space: Space, model: str, acquisition: str | None) -> Suggester:
         space,
         Observations(space, [None], floor=FLOOR),
         np.empty((1, 0)),
-        lambda types, seed: make(types, seed, None),
+        lambda types, seed, _: make(types, seed, None),
         acquisition=used,
         candidates=CANDIDATES,
         refine=model in FINE,

@@ -39,7 +39,7 @@ def suggester(model: str, earlier: Sequence[Cell] = ()) -> Suggester:
         SPACE,
         observations,
         np.empty((len(observations.instances), 0)),
-        lambda types, seed: make(types, seed, 2.0),
+        lambda types, seed, _: make(types, seed, 2.0),
         acquisition=acquisition,
         candidates=300,
     )
@@ -78,7 +78,7 @@ def test_qualities_of_any_sign_and_size(model: str, crashing: float) -> None:
         SPACE,
         Observations(SPACE, list(worth), kind="quality"),
         np.array(list(worth.values()))[:, None],
-        lambda types, seed: make(types, seed, None),
+        lambda types, seed, _: make(types, seed, None),
         acquisition=acquisition,
         candidates=300,
     )

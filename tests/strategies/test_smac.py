@@ -6,12 +6,18 @@ import itertools
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 from capra.errors import InputError
 from capra.formats.instances import Features
-from capra.runs import Configuration, Outcome, RunRequest, Status
+from capra.models import CensoredForest, CensoredGP
+from capra.runs import Configuration, History, Objective, Outcome, Run, RunRequest, Status
+from capra.scenario import Scenario
 from capra.search.surrogates import MODELS
+from capra.space import Categorical, Compare, Integer, Literal, Name, Real, Space
+from capra.strategies.base import Context
+from capra.strategies.smac import make_suggester
 from tests.strategies.conformance import Decisions, drive, lognormal, make, scenario
 
 
@@ -86,3 +92,50 @@ def test_an_unknown_option_is_answered_by_the_known_ones() -> None:
     with pytest.raises(InputError) as far:
         make("basic", wings=2)
     assert far.value.hint == "its options are n, slack, capping, max_runs, audit"
+
+
+NUMBERS = Space([Real("x", 0.0, 1.0, 0.5), Integer("n", 1, 100, 10)])
+
+
+def told(space: Space, runs: int, instance: str) -> History:
+    """So many runs of different configurations."""
+    history, rng = History(Objective(), 10.0), np.random.default_rng(0)
+    for order, config in enumerate(space.decode(space.sample(runs, rng)), start=1):
+        outcome = Outcome(Status.SUCCESS, order % 9 + 0.1, 10.0)
+        history.add(Run(RunRequest(config, instance, order, 10.0), outcome, "incumbent", order))
+    return history
+
+
+@pytest.mark.parametrize(
+    ("space", "runs", "instances", "expected"),
+    [
+        (NUMBERS, 20, 1, CensoredGP),
+        (NUMBERS, CensoredGP.largest + 1, 1, CensoredForest),
+        (NUMBERS, 20, 2, CensoredForest),
+        (Space([*NUMBERS.parameters.values(), Categorical("c", ("a", "b"), "a")]), 20, 1, CensoredForest),
+        (Space([Real(f"x{k}", 0.0, 1.0, 0.5) for k in range(8)]), 20, 1, CensoredForest),
+        (Space(NUMBERS.parameters.values(), {"n": Compare(">", Name("x"), Literal(0.3))}), 20, 1, CensoredForest),
+    ],
+    ids=["few numbers", "many runs", "instances", "a category", "many numbers", "a condition"],
+)
+def test_the_model_by_itself(space: Space, runs: int, instances: int, expected: type) -> None:
+    """A process for few runs of few numbers on one instance, a forest for everything else."""
+    names = [f"i{k}" for k in range(instances)]
+    given = Scenario(target=lambda *_: 1.0, space=space, instances=names, cutoff=10.0, budget={"runs": 10})
+    model, _ = make_suggester(Context(given, 0), "auto").learn(told(space, runs, names[0]), np.random.default_rng(0))
+    assert type(model) is expected
+
+
+def test_the_model_by_itself_is_the_usual_one() -> None:
+    """A tuning that does not name a model makes the runs of one that names what is chosen for it."""
+
+    def target(request: RunRequest) -> Outcome:
+        time = 1.0 + 20.0 * (float(request.config["x"]) - 0.2) ** 2
+        return Outcome(
+            Status.SUCCESS if time <= request.cutoff else Status.CAPPED, min(time, request.cutoff), request.cutoff
+        )
+
+    given = scenario(space=NUMBERS, instances=["i0"])
+    plain, named = (drive(make("smac", given, **options), 60.0, target=target)[0] for options in ({}, {"model": "gp"}))
+    assert [run.request for run in plain] == [run.request for run in named]
+    assert len(plain) > 20

@@ -29,9 +29,9 @@ BELIEVED = 0.01
 
 
 class ModelFactory(Protocol):
-    """Makes the surrogate of one fit."""
+    """Makes the surrogate of one fit, to so many rows."""
 
-    def __call__(self, types: NDArray[np.int64], seed: int) -> Surrogate: ...
+    def __call__(self, types: NDArray[np.int64], seed: int, rows: int) -> Surrogate: ...
 
 
 class Suggester:
@@ -158,7 +158,7 @@ class Suggester:
             X, y = np.vstack([X, believed[0]]), np.concatenate([y, believed[1]])
             censored = np.append(censored, np.zeros(len(believed[1]), dtype=np.bool_))
         types = np.concatenate([self.space.types, np.zeros(instances.shape[1], dtype=np.intp)]).astype(np.int64)
-        model = self._make_model(types, seed)
+        model = self._make_model(types, seed, len(y))
         shown = self._shown(len(y), getattr(model, "largest", len(y)), seed)
         return model.fit(X[shown], y[shown], censored[shown]), instances
 

@@ -8,16 +8,18 @@ then challengers that a model proposes, with random ones between them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from capra.models import CensoredGP
 from capra.models.instances import reduced_features
 from capra.runs import Configuration, History, Status
 from capra.runs.history import Pair
+from capra.scenario import Scenario
 from capra.search.information import Belief
 from capra.search.observations import Observations
 from capra.search.suggest import Suggester
@@ -32,6 +34,10 @@ __all__ = ["ModelProposer", "make_suggester", "smac"]
 _DESIGN, _FITS = 6, 7
 """Streams of random numbers (see Context.rng)."""
 Floats = NDArray[np.float64]
+AUTO = "auto"
+"""The model by itself: a forest, or a Gaussian process where that was measured to be better."""
+FEW = 7
+"""Parameters at most for the process: as many as there were where it was measured."""
 LIST = 20
 """Suggestions that are kept of one fit, at least."""
 OWN = ("challenger", "incumbent", "audit")
@@ -159,13 +165,33 @@ def _features(context: Context, instances: Sequence[str | None]) -> Floats:
     return reduced_features(np.array([known.rows.get(str(name), gaps) for name in instances], dtype=np.float64))
 
 
+def _maker(model: str | Maker, acquisition: str | None, scenario: Scenario) -> tuple[Callable[[int], Maker], str]:
+    """What makes the model of so many rows, and the acquisition function to use."""
+    if callable(model):
+        return lambda rows: model, acquisition or "log-ei"
+    if model != AUTO:
+        make, used = chosen_model(model, acquisition)
+        return lambda rows: make, used
+    process, used = chosen_model("gp", acquisition)
+    forest, _ = chosen_model("forest", acquisition)
+    smooth = _is_smooth(scenario)
+    return lambda rows: process if smooth and rows <= CensoredGP.largest else forest, used
+
+
+def _is_smooth(scenario: Scenario) -> bool:
+    """A handful of numbers and a single instance: there a Gaussian process sees more in few runs than a forest does
+    (docs/studies/saps.md and accuracy.md)."""
+    space = scenario.space
+    return len(space) <= FEW and not space.types.any() and not space.conditions and len(scenario.instances) <= 1
+
+
 def make_suggester(
     context: Context, model: str | Maker, acquisition: str | None = None, candidates: int = 10_000, *, plain: bool = False
 ) -> Suggester:
-    """Who learns from a scenario's runs and suggests what to try; ``model`` is one of ``search.surrogates.MODELS``, or makes
-    another one. With ``plain`` it learns qualities as they are: to explain them, not to search."""
-    make, used = (model, acquisition or "log-ei") if callable(model) else chosen_model(model, acquisition)
+    """Who learns from a scenario's runs and suggests what to try; ``model`` is one of ``search.surrogates.MODELS``, "auto",
+    or makes another one. With ``plain`` it learns qualities as they are: to explain them, not to search."""
     scenario = context.scenario
+    make, used = _maker(model, acquisition, scenario)
     instances: list[str | None] = [instance.name for instance in scenario.instances] or [None]
     kind = scenario.objective.kind
     upper = math.log10(scenario.objective.worst(scenario.cutoff)) if kind == "runtime" else None
@@ -175,7 +201,7 @@ def make_suggester(
         scenario.space,
         observations,
         _features(context, observations.instances),
-        lambda types, seed: make(types, seed, upper),
+        lambda types, seed, rows: make(rows)(types, seed, upper),
         acquisition=used,
         candidates=candidates,
         pool=scenario.space.encode(scenario.configurations) if scenario.configurations else None,
@@ -185,7 +211,7 @@ def make_suggester(
 def smac(
     context: Context,
     *,
-    model: str = "forest",
+    model: str = AUTO,
     acquisition: str | None = None,
     candidates: int = 10_000,
     design: str = Plan.design,
@@ -195,7 +221,7 @@ def smac(
     fit_share: float = Plan.fit_share,
     **options: Any,
 ) -> Race:
-    """Racing with model-proposed challengers; ``model`` is one of ``search.surrogates.MODELS``."""
+    """Racing with model-proposed challengers; ``model`` is one of ``search.surrogates.MODELS``, or "auto"."""
     suggester = make_suggester(context, model, acquisition, checked("candidates", candidates, 1, whole=True))
     plan = Plan(
         design,
