@@ -113,10 +113,12 @@ EXPERIMENTS = {
         (
             "peers install",
             "peers run spear-1h --seeds 20",
-            "peers run spear-3h --seeds 20",
+            "peers run spear-1h --seeds 100 --tools capra-smac capra-roar",
+            "peers run spear-3h --seeds 20 --tools capra-smac capra-roar irace",
             "peers run clasp --seeds 5",
             "peers judge",
             "peers table",
+            "peers proposals",
         ),
         "studies/peers.md",
         needs=f"{SPEAR}; irace, {CLASP}; a core of its own for clasp",
@@ -124,7 +126,7 @@ EXPERIMENTS = {
     "saps": Experiment(
         "SAPS tuned by its steps (Eggensperger et al. 2021, Table 2)",
         ("saps match", "saps tune --repetitions 2 --minutes 15"),
-        ("saps match", "saps tune --repetitions 32 --minutes 120", "saps models"),
+        ("saps match", "saps tune --repetitions 32 --minutes 120", "saps confirm --minutes 60", "saps models"),
         "studies/saps.md",
         needs="recorded runs of UBCSAT; a C++ compiler",
     ),

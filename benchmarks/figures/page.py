@@ -82,7 +82,9 @@ SECTIONS = {
         },
     ),
     "saps": Section(
-        tuning.saps, ("saps_tune", "saps_match"), {"images/saps_models.png": "Models of SAPS: predicted against true steps"}
+        tuning.saps,
+        ("saps_tune", "saps_confirm", "saps_match"),
+        {"images/saps_models.png": "Models of SAPS: predicted against true steps"},
     ),
     "accuracy": Section(tuning.accuracy, ("accuracy",)),
     "overhead": Section(tuning.overhead, ("overhead",)),

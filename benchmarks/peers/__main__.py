@@ -3,7 +3,8 @@
 ``python -m benchmarks.peers install`` gives the peers environments of their own;
 ``python -m benchmarks.peers run clasp --seeds 5`` makes the tunings that are not in the results yet, tools interleaved;
 ``python -m benchmarks.peers judge`` measures the incumbents of the real runs on the test instances, all in one batch;
-``python -m benchmarks.peers table`` prints the tables and draws the curves.
+``python -m benchmarks.peers table`` prints the tables and draws the curves;
+``python -m benchmarks.peers proposals`` looks into Capra's own tunings of SPEAR: how good are the model's challengers?
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 from benchmarks.peers import table
 from benchmarks.peers.install import install
 from benchmarks.peers.judge import judge, judge_simulated
+from benchmarks.peers.proposals import study
 from benchmarks.peers.rows import forget, rows, write_row
 from benchmarks.peers.tools import TOOLS, tuning
 
@@ -58,6 +60,10 @@ def main() -> None:
     judging.add_argument("--curves", action="store_true", help="every incumbent, not only the last ones")
     judging.set_defaults(call=judging_of)
     commands.add_parser("table").set_defaults(call=lambda _: table.main())
+    looking = commands.add_parser("proposals")
+    looking.add_argument("problem", nargs="?", default="spear-1h")
+    looking.add_argument("--seeds", type=int, default=20)
+    looking.set_defaults(call=lambda given: study(given.problem, given.seeds))
     given = parser.parse_args()
     given.call(given)
 

@@ -35,11 +35,16 @@ KEPT = RESULTS / "saps_tune.jsonl"
 Row = dict[str, Any]
 
 
+def answer(problem: Problem, config: dict[str, Any], seed: int, most: int) -> dict[str, Any]:
+    """A run of at most so many steps, as a target tells of it."""
+    run = problem.saps.run(Parameters(**config), [seed], most)
+    # An assignment that is right by chance takes no step; logarithms need one.
+    return {"status": "SUCCESS" if run.solved[0] else "TIMEOUT", "time": max(1.0, float(run.steps[0]))}
+
+
 def scenario(problem: Problem) -> Scenario:
     def target(config: dict[str, Any], instance: str | None, seed: int, cutoff: float) -> dict[str, Any]:
-        run = problem.saps.run(Parameters(**config), [seed], int(cutoff))
-        # An assignment that is right by chance takes no step; logarithms need one.
-        return {"status": "SUCCESS" if run.solved[0] else "TIMEOUT", "time": max(1.0, float(run.steps[0]))}
+        return answer(problem, config, seed, int(cutoff))
 
     return Scenario(
         target=target,
