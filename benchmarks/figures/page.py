@@ -74,7 +74,7 @@ SECTIONS = {
     "slack-factors": Section(tuning.slack_factors, ("slack_factors",)),
     "peers": Section(
         tuning.peers,
-        ("peers",),
+        ("peers", "peers_proposals"),
         {
             "images/peers-clasp.png": "clasp: test PAR10 over what was spent",
             "images/peers-spear-1h.png": "SPEAR-SWV, 1 h: test PAR10 over what was spent",

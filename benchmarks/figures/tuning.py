@@ -47,6 +47,10 @@ def peers() -> Iterator[Row]:
             effort = f"{row['configurations']:.0f} configurations, {row['runs']:.0f} runs, {row['own']:.0f} s"
             ours = spread(row["quartiles"], row["seeds"], f"best {number(min(row['costs']))}", effort)
             yield f"{problem}: {row['tool']}", theirs.get((problem, row["tool"]), "–"), ours
+    looked = results("peers_proposals")
+    for row in looked["rows"]:
+        found = f"{row['better'] / row['challengers']:.1%} of {row['challengers']}, {1000 * row['better'] / row['seconds']:.1f} in 1,000 s"
+        yield f"{looked['problem']}, incumbent {row['level']}: challengers that are better, {row['source']}", "–", found
 
 
 def saps() -> Iterator[Row]:
