@@ -18,6 +18,7 @@ from benchmarks import figures, kept, machine
 from benchmarks.figures.page import SECTIONS, _facts
 from benchmarks.machine import PUBLISHED
 from benchmarks.peers.install import install
+from benchmarks.peers.problems import halves
 from benchmarks.registry import EXPERIMENTS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -241,3 +242,11 @@ def test_facts_are_told_as_far_as_they_are_known() -> None:
     assert _facts({"rows": [{"found": [1]}, {"found": [1, 2]}]}) == ["", "*1 to 2 repetitions.*"]
     assert _facts({"tables": {}}) == []
     assert {"cpu", "cores", "memory_gb", "python", "numpy", "date"} <= machine.machine("numpy").keys()
+
+
+def test_every_seed_has_halves_of_its_own() -> None:
+    names = [f"i{k}" for k in range(100)]
+    train, test = halves(names, 3)
+    assert (len(train), sorted(train + test)) == (50, sorted(names))
+    assert halves(names, 3) == (train, test)
+    assert set(halves(names, 4)[0]) != set(train)

@@ -82,8 +82,7 @@ class Spear:
     def __init__(self, name: str, seed: int) -> None:
         self.surrogate = surrogate()
         names = list(self.surrogate.instances)
-        order = [names[j] for j in np.random.default_rng([HALVES, seed]).permutation(len(names))]
-        train, test = order[: len(order) // 2], order[len(order) // 2 :]
+        train, test = halves(names, seed)
         columns = self.surrogate.features
         filled = np.where(np.isnan(columns), np.nanmean(columns, axis=0), columns)
         budget = 3600.0 * hours(name)
@@ -105,6 +104,12 @@ class Spear:
         """PAR10 and mean time (a timeout counts once) on the test instances, and PAR10 on all training instances."""
         asked = {"cost": (self.problem.test, 10.0), "mean": (self.problem.test, 1.0), "train": (self.problem.train, 10.0)}
         return {name: float(self.surrogate.costs(config, *given).mean()) for name, given in asked.items()}
+
+
+def halves(names: list[str], seed: int) -> tuple[list[str], list[str]]:
+    """Training and test instances of one seed."""
+    order = [names[j] for j in np.random.default_rng([HALVES, seed]).permutation(len(names))]
+    return order[: len(order) // 2], order[len(order) // 2 :]
 
 
 def hours(name: str) -> float:
@@ -243,6 +248,10 @@ class Clasp:
         )
 
 
+clasp = cache(Clasp)
+"""One for all seeds: its engine takes a core for itself."""
+
+
 def make(name: str, seed: int) -> Spear | Clasp:
     """A problem by its name (clasp, spear-1h, spear-3h …), as it is for one seed of the tools."""
-    return Clasp() if name == "clasp" else Spear(name, seed)
+    return clasp() if name == "clasp" else Spear(name, seed)

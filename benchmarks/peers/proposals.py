@@ -1,6 +1,7 @@
 """How often is a challenger of ``smac`` really better than the incumbent: the model's, and the random ones between them?
 
-SPEAR's surrogate knows what every configuration costs on all training instances; the race sees a few runs of it.
+SPEAR's surrogate knows what every configuration costs on all training instances; the race sees a few runs of it. The initial
+design counts as random.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from benchmarks.machine import machine, write_results
 from benchmarks.peers.problems import Spear, told_scenario
 from capra.runs import Configuration, Run
+from capra.runs.store import Store
 from capra.tune import Tuning, tune
 
 LEVELS = {"above 40": 40.0, "8 to 40": 8.0, "below 8": 0.0}
@@ -38,7 +40,6 @@ class Witness:
     """Sees every run of a tuning, and who was the incumbent before it."""
 
     runs: list[tuple[Run, Configuration]] = field(default_factory=list)
-    suggested: set[Configuration] = field(default_factory=set)
     incumbent: Configuration | None = None
     seen: int = 0
 
@@ -47,9 +48,6 @@ class Witness:
         if self.incumbent is not None:
             self.runs += [(run, self.incumbent) for run in new if run.asked_by.startswith("challenger")]
         self.incumbent, self.seen = tuning.strategy.incumbent, len(tuning.history)
-        if self.runs and self.runs[-1][0].request.config not in self.suggested:
-            fits = tuning.store.decisions("fit")
-            self.suggested.update(Configuration(config) for _, _, _, fit in fits for config in fit["configs"])
 
 
 def challengers(problem: str, seed: int) -> Iterator[tuple[str, str, bool, float, float]]:
@@ -57,7 +55,9 @@ def challengers(problem: str, seed: int) -> Iterator[tuple[str, str, bool, float
     spear, witness = Spear(problem, seed), Witness()
     with tempfile.TemporaryDirectory() as folder:
         scenario = told_scenario(spear.problem.describe(Path(folder)), spear.surrogate)
-        tune(scenario, "smac", engine="simulated", seed=seed, watch=witness.watch)
+        result = tune(scenario, "smac", engine="simulated", seed=seed, watch=witness.watch, out=Path(folder) / "run")
+        with Store.read(result.store) as store:
+            suggested = {Configuration(config) for *_, fit in store.decisions("fit") for config in fit["configs"]}
 
     @cache
     def truth(config: Configuration) -> float:
@@ -67,7 +67,7 @@ def challengers(problem: str, seed: int) -> Iterator[tuple[str, str, bool, float
     for run, incumbent in witness.runs:
         config = run.request.config
         level = next(name for name, least in LEVELS.items() if truth(incumbent) >= least)
-        source = "model" if config in witness.suggested else "random"
+        source = "model" if config in suggested else "random"
         yield level, source, config not in begun, truth(config) / truth(incumbent), run.outcome.time
         begun.add(config)
 
@@ -82,7 +82,9 @@ def study(problem: str, seeds: int) -> None:
                 tally.challengers += 1
                 tally.better += share < BETTER
                 tally.twice += share < 0.5
-    rows = [{"level": level, "source": source, **vars(tally)} for (level, source), tally in tallies.items()]
+    rows = [
+        {"level": level, "source": source, **vars(tally)} for (level, source), tally in tallies.items() if tally.challengers
+    ]
     write_results(
         "peers_proposals", {"machine": machine("capra", "numpy"), "problem": problem, "seeds": seeds, "rows": rows}
     )

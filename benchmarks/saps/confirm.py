@@ -33,14 +33,15 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def scenario(problem: Problem) -> Scenario:
     def target(config: dict[str, Any], instance: str | None, seed: int, cutoff: float) -> dict[str, Any]:
-        found = answer(problem, config, seed, int(cutoff / STEP))
+        found = answer(problem, config, seed, int(cutoff / STEP))  # rounded down: never beyond the bound
         return found | {"time": STEP * found["time"]}
 
     return Scenario(target=target, space=saps_space(), cutoff=STEP * CUTOFF, objective="mean", budget={"cpu": STEP * STEPS})
 
 
 def final_steps(problem: Problem, method: str, repetition: int) -> dict[str, float]:
-    """What the answer of one tuning takes on average with fresh seeds, and the share of the budget that was our own time."""
+    """What the answer of one tuning takes on average with fresh seeds, and the share of the budget that was CPU time of this
+    process: our own, and the half second that the solver's steps really take."""
     strategy, options = METHODS[method]
     result = tune(scenario(problem), strategy, engine="simulated", seed=FIRST + repetition, **options)
     steps = problem.mean_steps(Parameters(**result.incumbent), JUDGED, FRESH + JUDGED * (FIRST + repetition))
@@ -64,7 +65,7 @@ def report(kept: Kept) -> None:
         "\n| instance | method | repetitions | median [quartiles] | own time | p (roar) | p (forest) |\n" + "|---" * 7 + "|"
     )
     logs = {(row["problem"], row["method"]): np.log([one["steps"] for one in row["found"]]) for row in kept.rows}
-    for row in kept.rows:
+    for row in (row for row in kept.rows if row["found"]):
         name, method = row["problem"], row["method"]
         row["quartiles"] = np.exp(np.quantile(logs[name, method], [0.25, 0.5, 0.75])).tolist()
         row["p"] = {other: p_value(logs[name, method], logs[name, other]) for other in METHODS if other != method}

@@ -17,7 +17,7 @@ from capra.scenario import Scenario
 from capra.search.surrogates import MODELS
 from capra.space import Categorical, Compare, Integer, Literal, Name, Real, Space
 from capra.strategies.base import Context
-from capra.strategies.smac import make_suggester
+from capra.strategies.smac import _maker, make_suggester
 from tests.strategies.conformance import Decisions, drive, lognormal, make, scenario
 
 
@@ -97,7 +97,7 @@ def test_an_unknown_option_is_answered_by_the_known_ones() -> None:
 NUMBERS = Space([Real("x", 0.0, 1.0, 0.5), Integer("n", 1, 100, 10)])
 
 
-def told(space: Space, runs: int, instance: str) -> History:
+def told(space: Space, runs: int, instance: str | None) -> History:
     """So many runs of different configurations."""
     history, rng = History(Objective(), 10.0), np.random.default_rng(0)
     for order, config in enumerate(space.decode(space.sample(runs, rng)), start=1):
@@ -110,20 +110,45 @@ def told(space: Space, runs: int, instance: str) -> History:
     ("space", "runs", "instances", "expected"),
     [
         (NUMBERS, 20, 1, CensoredGP),
+        (NUMBERS, 20, 0, CensoredGP),
+        (Space([Real(f"x{k}", 0.0, 1.0, 0.5) for k in range(7)]), 20, 1, CensoredGP),
         (NUMBERS, CensoredGP.largest + 1, 1, CensoredForest),
         (NUMBERS, 20, 2, CensoredForest),
         (Space([*NUMBERS.parameters.values(), Categorical("c", ("a", "b"), "a")]), 20, 1, CensoredForest),
         (Space([Real(f"x{k}", 0.0, 1.0, 0.5) for k in range(8)]), 20, 1, CensoredForest),
         (Space(NUMBERS.parameters.values(), {"n": Compare(">", Name("x"), Literal(0.3))}), 20, 1, CensoredForest),
     ],
-    ids=["few numbers", "many runs", "instances", "a category", "many numbers", "a condition"],
+    ids=[
+        "few numbers",
+        "no instances",
+        "seven numbers",
+        "many runs",
+        "instances",
+        "a category",
+        "many numbers",
+        "a condition",
+    ],
 )
 def test_the_model_by_itself(space: Space, runs: int, instances: int, expected: type) -> None:
     """A process for few runs of few numbers on one instance, a forest for everything else."""
-    names = [f"i{k}" for k in range(instances)]
-    given = Scenario(target=lambda *_: 1.0, space=space, instances=names, cutoff=10.0, budget={"runs": 10})
-    model, _ = make_suggester(Context(given, 0), "auto").learn(told(space, runs, names[0]), np.random.default_rng(0))
+    names = {"instances": [f"i{k}" for k in range(instances)]} if instances else {}
+    given = Scenario(target=lambda *_: 1.0, space=space, cutoff=10.0, budget={"runs": 10}, **names)
+    history = told(space, runs, "i0" if instances else None)
+    model, _ = make_suggester(Context(given, 0), "auto").learn(history, np.random.default_rng(0))
     assert type(model) is expected
+
+
+def test_a_process_takes_as_many_runs_as_it_can() -> None:
+    maker, _ = _maker("auto", None, smooth=True)
+    types = np.zeros(2, dtype=np.int64)
+    models = [maker(rows)(types, 0, None) for rows in (CensoredGP.largest, CensoredGP.largest + 1)]
+    assert [type(model) for model in models] == [CensoredGP, CensoredForest]
+
+
+def test_an_unknown_model_is_answered_by_all_names() -> None:
+    with pytest.raises(InputError) as near:
+        make("smac", model="aut")
+    assert near.value.hint == "did you mean 'auto'?"
 
 
 def test_the_model_by_itself_is_the_usual_one() -> None:

@@ -12,7 +12,7 @@ from capra.errors import InputError, did_you_mean, shown
 from capra.models import CensoredForest, CensoredGP, Surrogate, TobitEnsemble, TobitNetwork
 from capra.search.acquisition import ACQUISITIONS
 
-__all__ = ["FINE", "MODELS", "Maker", "chosen_model"]
+__all__ = ["FINE", "MODELS", "Maker", "chosen_model", "known_name"]
 
 Maker = Callable[[NDArray[np.int64], int, float | None], Surrogate]
 """(types of the columns, seed, upper bound of imputed values) to a surrogate."""
@@ -45,13 +45,14 @@ def chosen_model(model: str, acquisition: str | None, *, exact: bool = False) ->
 
     ``exact``: the same configuration costs the same each time.
     """
-    make, usual = MODELS[_known("model", model, MODELS)]
-    return EXACT.get(model, make) if exact else make, _known(
+    make, usual = MODELS[known_name("model", model, MODELS)]
+    return EXACT.get(model, make) if exact else make, known_name(
         "acquisition function", acquisition or usual, [*ACQUISITIONS, "thompson"]
     )
 
 
-def _known(what: str, name: object, names: Mapping[str, object] | list[str]) -> str:
+def known_name(what: str, name: object, names: Mapping[str, object] | list[str]) -> str:
+    """The name itself; InputError if it is not one of ``names``."""
     if not isinstance(name, str) or name not in names:
         raise InputError(
             f"unknown {what} {shown(name)}", hint=did_you_mean(str(name), names) or "one of " + ", ".join(names)

@@ -19,11 +19,11 @@ from capra.models import CensoredGP
 from capra.models.instances import reduced_features
 from capra.runs import Configuration, History, Status
 from capra.runs.history import Pair
-from capra.scenario import Scenario
 from capra.search.information import Belief
 from capra.search.observations import Observations
 from capra.search.suggest import Suggester
-from capra.search.surrogates import Maker, chosen_model
+from capra.search.surrogates import MODELS, Maker, chosen_model, known_name
+from capra.space import Space
 from capra.space.design import initial_design
 from capra.strategies.base import Context, checked
 from capra.strategies.race import Busy, Race
@@ -165,24 +165,22 @@ def _features(context: Context, instances: Sequence[str | None]) -> Floats:
     return reduced_features(np.array([known.rows.get(str(name), gaps) for name in instances], dtype=np.float64))
 
 
-def _maker(model: str | Maker, acquisition: str | None, scenario: Scenario) -> tuple[Callable[[int], Maker], str]:
+def _maker(model: str | Maker, acquisition: str | None, smooth: bool) -> tuple[Callable[[int], Maker], str]:
     """What makes the model of so many rows, and the acquisition function to use."""
     if callable(model):
         return lambda rows: model, acquisition or "log-ei"
-    if model != AUTO:
-        make, used = chosen_model(model, acquisition)
-        return lambda rows: make, used
-    process, used = chosen_model("gp", acquisition)
-    forest, _ = chosen_model("forest", acquisition)
-    smooth = _is_smooth(scenario)
-    return lambda rows: process if smooth and rows <= CensoredGP.largest else forest, used
+    name = known_name("model", model, [AUTO, *MODELS])
+    make, used = chosen_model("forest" if name == AUTO else name, acquisition)
+    if name == AUTO and smooth:
+        process, used = chosen_model("gp", acquisition)
+        return lambda rows: process if rows <= CensoredGP.largest else make, used
+    return lambda rows: make, used
 
 
-def _is_smooth(scenario: Scenario) -> bool:
+def _is_smooth(space: Space, instances: int) -> bool:
     """A handful of numbers and a single instance: there a Gaussian process sees more in few runs than a forest does
     (docs/studies/saps.md and accuracy.md)."""
-    space = scenario.space
-    return len(space) <= FEW and not space.types.any() and not space.conditions and len(scenario.instances) <= 1
+    return len(space) <= FEW and not space.types.any() and not space.conditions and instances <= 1
 
 
 def make_suggester(
@@ -191,12 +189,12 @@ def make_suggester(
     """Who learns from a scenario's runs and suggests what to try; ``model`` is one of ``search.surrogates.MODELS``, "auto",
     or makes another one. With ``plain`` it learns qualities as they are: to explain them, not to search."""
     scenario = context.scenario
-    make, used = _maker(model, acquisition, scenario)
     instances: list[str | None] = [instance.name for instance in scenario.instances] or [None]
     kind = scenario.objective.kind
     upper = math.log10(scenario.objective.worst(scenario.cutoff)) if kind == "runtime" else None
     seen = "plain" if plain and kind == "quality" else kind
     observations = Observations(scenario.space, instances, kind=seen, earlier=context.earlier.cells)
+    make, used = _maker(model, acquisition, _is_smooth(scenario.space, len(observations.instances)))
     return Suggester(
         scenario.space,
         observations,
