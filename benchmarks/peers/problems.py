@@ -76,7 +76,7 @@ class Spear:
     """Half of the instances for training; what is found is judged by the surrogate on the other half.
 
     Every seed has halves of its own, the same for all tools. With one pair of halves for all seeds a single test instance
-    decides: where no training instance is like it, it is luck who solves it, and it counts as much as a thousand others.
+    decides: one that times out makes 9.9 s of PAR10, where a good configuration has 2 in all.
     """
 
     def __init__(self, name: str, seed: int) -> None:
