@@ -17,7 +17,7 @@ from benchmarks.peers.install import install
 from benchmarks.peers.judge import judge, judge_simulated
 from benchmarks.peers.proposals import study
 from benchmarks.peers.rows import forget, rows, write_row
-from benchmarks.peers.tools import TOOLS, tuning
+from benchmarks.peers.tools import KNOWN, TOOLS, tuning
 
 
 def run(given: argparse.Namespace) -> None:
@@ -48,11 +48,11 @@ def main() -> None:
     commands.add_parser("install").set_defaults(call=lambda _: install())
     making = commands.add_parser("run")
     making.add_argument("problem", help="clasp, spear-1h, spear-3h …")
-    making.add_argument("--tools", nargs="+", default=list(TOOLS), choices=list(TOOLS))
+    making.add_argument("--tools", nargs="+", default=list(TOOLS), choices=list(KNOWN))
     making.add_argument("--seeds", type=int, default=5)
     making.add_argument("--first", type=int, default=0, help="seeds from here, for a second process beside the first")
     making.add_argument("--minutes", type=float, default=1e9, help="start no tuning after so many")
-    making.add_argument("--again", nargs="+", default=[], choices=list(TOOLS), help="forget the rows of these tools first")
+    making.add_argument("--again", nargs="+", default=[], choices=list(KNOWN), help="forget the rows of these tools first")
     making.set_defaults(call=run)
     judging = commands.add_parser("judge")
     judging.add_argument("problem", nargs="?", default="clasp")

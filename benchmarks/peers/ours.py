@@ -18,10 +18,15 @@ from benchmarks.peers.problems import Clasp, told_scenario
 from capra.runs import Outcome, RunRequest, Status
 from capra.tune import Result, Tuning, tune
 
-SETTINGS: dict[str, dict[str, Any]] = {
+STRATEGIES: dict[str, dict[str, Any]] = {
     "capra-roar": {"strategy": "roar"},
     "capra-smac": {"strategy": "smac"},
 }
+MODELS: dict[str, dict[str, Any]] = {
+    f"capra-{model}": {"strategy": "smac", "model": model} for model in ("forest-mean", "network", "ensemble", "gp")
+}
+"""Those that ``smac`` does not take by itself on these problems."""
+SETTINGS = STRATEGIES | MODELS
 
 
 class Remote:

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.machine import IMAGES, RESULTS, machine, write_results
 from benchmarks.peers.problems import TARGET, TOTAL, hours
 from benchmarks.peers.rows import Row, rows
-from benchmarks.peers.tools import LATE, TOOLS
+from benchmarks.peers.tools import KNOWN, LATE, TOOLS
 from capra.analysis.statistics import paired_permutation_test
 
 OURS = "capra-smac"
@@ -41,7 +41,7 @@ def final(row: Row) -> dict[str, Any]:
 def by_tool(problem: str) -> dict[str, list[Row]]:
     """Rows whose final incumbent was judged."""
     judged = [row for row in rows(problem) if row["incumbents"] and "cost" in final(row)]
-    found = {tool: sorted((row for row in judged if row["tool"] == tool), key=lambda row: row["seed"]) for tool in TOOLS}
+    found = {tool: sorted((row for row in judged if row["tool"] == tool), key=lambda row: row["seed"]) for tool in KNOWN}
     return {tool: kept for tool, kept in found.items() if kept}
 
 
@@ -113,7 +113,7 @@ def ranks(tables: dict[str, list[dict[str, Any]]]) -> dict[str, float]:
     """Mean over problems of a tool's place by its median, for tools that were run on all of them."""
     places: dict[str, list[int]] = {}
     for entries in tables.values():
-        ordered = sorted(entries, key=lambda entry: entry["quartiles"][1])
+        ordered = sorted((entry for entry in entries if entry["tool"] in TOOLS), key=lambda entry: entry["quartiles"][1])
         for place, entry in enumerate(ordered, start=1):
             places.setdefault(entry["tool"], []).append(place)
     return {tool: float(np.mean(found)) for tool, found in places.items() if len(found) == len(tables)}
@@ -159,7 +159,7 @@ def main() -> None:
         test = "shuffled" if problem == "clasp" else "paired"  # a seed of SPEAR's has instances of its own
         for entry in sorted(tables[problem], key=lambda entry: entry["quartiles"][1]):
             print(markdown(entry, test))
-        draw(problem, tools)
+        draw(problem, {tool: kept for tool, kept in tools.items() if tool in TOOLS})
     mean_ranks = ranks(tables)
     print(
         "\naverage rank:", ", ".join(f"{tool} {rank:.2f}" for tool, rank in sorted(mean_ranks.items(), key=lambda x: x[1]))

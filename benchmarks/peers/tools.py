@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import machine
-from benchmarks.peers.ours import SETTINGS
+from benchmarks.peers.ours import MODELS, SETTINGS, STRATEGIES
 from benchmarks.peers.problems import WORK, Clasp, Spear, make
 from benchmarks.peers.referee import Account, Referee
 from capra.runs import Configuration
@@ -21,7 +21,9 @@ HERE = Path(__file__).parent
 ENVIRONMENTS = Path(os.environ.get("CAPRA_PEERS", WORK / "environments"))
 """Where the peers' Python environments are: smac1 and smac2."""
 SOURCES = str(HERE.parents[1] / "src")
-TOOLS = ("irace", *SETTINGS, "smac-2.4.1", "smac-1.4.0")
+TOOLS = ("irace", *STRATEGIES, "smac-2.4.1", "smac-1.4.0")
+"""Whom a user would choose among."""
+KNOWN = (*TOOLS, *MODELS)
 LATE = 1.2
 """irace keeps its budget by an estimate, and most of it goes into the last race: that one may end so much later."""
 LIBRARIES = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
