@@ -97,9 +97,6 @@ EXPERIMENTS = {
     "audit": Experiment(
         "How often capping rejects the better one", ("audit --seeds 1",), ("audit",), "racing.md", needs=SPEAR
     ),
-    "models": Experiment(
-        "Which model proposes the best challengers", ("models --seeds 2 --hours 1",), ("models",), "models.md", needs=SPEAR
-    ),
     "slack-factors": Experiment(
         "How much slack capping should leave (Hutter et al. 2013, Table 1)",
         ("slack_factors --seeds 2 --hours 1",),
@@ -114,6 +111,7 @@ EXPERIMENTS = {
             "peers install",
             "peers run spear-1h --seeds 20",
             "peers run spear-1h --seeds 100 --tools capra-smac capra-roar",
+            "peers run spear-1h --seeds 20 --tools capra-forest-mean capra-network capra-ensemble capra-gp",
             "peers run spear-3h --seeds 60 --tools capra-smac capra-roar",
             "peers run spear-3h --seeds 20 --tools irace",
             "peers run clasp --seeds 5",

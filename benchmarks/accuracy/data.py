@@ -53,11 +53,26 @@ def _blobs() -> tuple[np.ndarray, np.ndarray]:
     return make_blobs(1200, 10, centers=12, cluster_std=5.0, random_state=0)
 
 
+def _iris() -> tuple[np.ndarray, np.ndarray]:
+    from sklearn.datasets import load_iris
+
+    return load_iris(return_X_y=True)
+
+
+def _moons() -> tuple[np.ndarray, np.ndarray]:
+    """Two half circles that interlock, with noise."""
+    from sklearn.datasets import make_moons
+
+    return make_moons(1200, noise=0.25, random_state=0)
+
+
 SOURCES: Mapping[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
     "digits": _digits,
     "cancer": _cancer,
     "clusters": _clusters,
     "blobs": _blobs,
+    "iris": _iris,
+    "moons": _moons,
 }
 
 

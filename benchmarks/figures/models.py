@@ -7,7 +7,7 @@ from statistics import mean
 from typing import Any
 
 from benchmarks.figures.published import TABLE_1
-from benchmarks.figures.values import Row, number, results, spread
+from benchmarks.figures.values import Row, number, results
 
 METHODS = ("I", "D", "S&H", "T")
 MENDED = ("SMAC3, leaves mended",)
@@ -142,9 +142,3 @@ def slack_of_runs() -> Iterator[Row]:
     for slack, methods in results("slack")["quartiles"].items():
         cells = [f"{row['rmse'][1]:.2f} {row['log_likelihood'][1]:.2f}" for row in methods.values()]
         yield f"slack {slack}, {methods['I']['censored'][1]:.0%} censored", "–", "; ".join(cells)
-
-
-def which_model() -> Iterator[Row]:
-    """Median test PAR10 (quartiles; seeds) of the incumbent on SPEAR-SWV, the whole space; our own CPU time counts."""
-    for row in results("models")["rows"]:
-        yield f"{row['hours']:g} h, {row['setting']}", "–", spread(row["quartiles"], len(row["found"]))

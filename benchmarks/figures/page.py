@@ -70,7 +70,6 @@ SECTIONS = {
     "overtuning": Section(
         tuning.overtuning, ("overtuning",), {"../benchmarks/results/overtuning.png": "What was believed, and what was true"}
     ),
-    "models": Section(models.which_model, ("models",)),
     "slack-factors": Section(tuning.slack_factors, ("slack_factors",)),
     "peers": Section(
         tuning.peers,

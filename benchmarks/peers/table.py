@@ -119,6 +119,11 @@ def ranks(tables: dict[str, list[dict[str, Any]]]) -> dict[str, float]:
     return {tool: float(np.mean(found)) for tool, found in places.items() if len(found) == len(tables)}
 
 
+def has_curve(row: Row) -> bool:
+    """Was its first incumbent judged, too?"""
+    return bool({"rough", "cost"} & row["incumbents"][0].keys())
+
+
 def curve(kept: list[Row], grid: np.ndarray) -> np.ndarray:
     """Quartiles over seeds of the incumbent's test cost at each point of the grid; NaN before all have one."""
     found = []
@@ -159,7 +164,7 @@ def main() -> None:
         test = "shuffled" if problem == "clasp" else "paired"  # a seed of SPEAR's has instances of its own
         for entry in sorted(tables[problem], key=lambda entry: entry["quartiles"][1]):
             print(markdown(entry, test))
-        draw(problem, {tool: kept for tool, kept in tools.items() if tool in TOOLS})
+        draw(problem, {tool: list(filter(has_curve, kept)) for tool, kept in tools.items() if tool in TOOLS})
     mean_ranks = ranks(tables)
     print(
         "\naverage rank:", ", ".join(f"{tool} {rank:.2f}" for tool, rank in sorted(mean_ranks.items(), key=lambda x: x[1]))
