@@ -91,7 +91,7 @@ def test_an_unknown_option_is_answered_by_the_known_ones() -> None:
     assert near.value.hint == "did you mean 'random'?"
     with pytest.raises(InputError) as far:
         make("basic", wings=2)
-    assert far.value.hint == "its options are n, slack, capping, max_runs, audit"
+    assert far.value.hint == "its options are n, slack, capping, max_runs, audit, lead"
 
 
 NUMBERS = Space([Real("x", 0.0, 1.0, 0.5), Integer("n", 1, 100, 10)])

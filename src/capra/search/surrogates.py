@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -18,8 +19,12 @@ Maker = Callable[[NDArray[np.int64], int, float | None], Surrogate]
 """(types of the columns, seed, upper bound of imputed values) to a surrogate."""
 
 
-def _forest(censoring: Literal["sample", "mean"]) -> Maker:
-    return lambda types, seed, upper: CensoredForest(censoring=censoring, types=types, upper=upper, seed=seed)
+_SmoothForest = partial(CensoredForest, n_trees=30, min_leaf=5, feature_fraction=1 / 3)
+"""Smoother than with the forest's own defaults, which are SMAC's: most configurations have a single run, full of luck."""
+
+
+def _forest(censoring: Literal["sample", "mean"], make: Callable[..., CensoredForest] = _SmoothForest) -> Maker:
+    return lambda types, seed, upper: make(censoring=censoring, types=types, upper=upper, seed=seed)
 
 
 MODELS: Mapping[str, tuple[Maker, str]] = {
@@ -31,11 +36,13 @@ MODELS: Mapping[str, tuple[Maker, str]] = {
 }
 
 EXACT: Mapping[str, Maker] = {
+    "forest": _forest("sample", CensoredForest),
+    "forest-mean": _forest("mean", CensoredForest),
     "network": lambda types, seed, upper: TobitNetwork(types=types, seed=seed, upper=upper, known_noise=0.0),
     "ensemble": lambda types, seed, upper: TobitEnsemble(types=types, seed=seed, upper=upper, known_noise=0.0),
     "gp": lambda types, seed, _: CensoredGP(types=types, seed=seed, known_noise=0.0),
 }
-"""Those that can be told that there is no noise."""
+"""Made for functions without noise. Networks and processes are told so; a forest need not be smooth."""
 FINE = frozenset({"gp"})
 """Their best candidates are worth many digits. Networks differ from each other by more than that."""
 

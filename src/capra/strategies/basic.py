@@ -15,7 +15,7 @@ class Basic(Race):
     """Random configurations, each run on the first N pairs before it is compared (the lecture's Basic(N))."""
 
     def __init__(self, context: Context, *, n: int, **options: Any) -> None:
-        super().__init__(context, RandomProposer(context), **options)
+        super().__init__(context, RandomProposer(context), **{"lead": 0.0, **options})  # the N pairs decide
         self.n = checked("n", n, 1, whole=True)
 
     def incumbent_pairs(self, idle: bool = False) -> int:

@@ -34,6 +34,9 @@ BALANCED = 0.5
 from anybody, others are needed."""
 AGAIN = 10
 """Every so many challengers one begins again that was put off: as much time for these as for trials (see ``Slack``)."""
+LEAD = 0.5
+LEADING = 4
+"""Pairs from which on a lead is asked for: of fewer the deviation is not known."""
 _NUMBER = re.compile(r"challenger (\d+)")
 
 
@@ -49,7 +52,8 @@ class Race:
 
     ``slack`` ξ multiplies the capping bound; ``capping=False`` gives every run κ_max, and "information" lets the model of
     a ``believer`` choose cutoffs within the bound. ``max_runs`` bounds the number of pairs of the incumbent. ``audit`` is
-    the share of capped challengers that are run out to see whether it was right to reject them.
+    the share of capped challengers that are run out to see whether it was right to reject them. ``lead``: by how many
+    standard errors a challenger must be better to go on.
     """
 
     certificate: None = None
@@ -64,6 +68,7 @@ class Race:
         capping: bool | str = True,
         max_runs: int = 2000,
         audit: float = 0.0,
+        lead: float = LEAD,
         believer: Believer | None = None,
     ) -> None:
         scenario = context.scenario
@@ -71,6 +76,7 @@ class Race:
         self.proposer = proposer
         self.capping = chosen_capping(context, capping, slack, believer)
         self.max_runs = checked("max_runs", max_runs, 1, whole=True)
+        self.lead = checked("lead", lead, 0.0)
         self.kappa_max = scenario.cutoff
         self.history = History(scenario.objective, scenario.cutoff)
         self.pairs = PairOrder(context)
@@ -420,7 +426,8 @@ class Race:
         # On what is put off the incumbent has failed: nobody is worse there, and to see whether it is a tie costs most.
         later = self._put_off(config)
         everything = len(shared) + len(later) == len(theirs)
-        if ours > other or (everything and ours == other):  # a tie on everything keeps the incumbent
+        is_tie = everything and ours == other  # a tie on everything keeps the incumbent
+        if ours > other or is_tie or self._is_level([costs[pair] - theirs[pair] for pair in shared]):
             self._reject(config)
             if ours == other and later:
                 self._postponed[config] = None
@@ -429,6 +436,18 @@ class Race:
             self._crown(config)
         else:
             self._next_batch(config)
+
+    def _is_level(self, differences: Sequence[float]) -> bool:
+        """Is the challenger ahead by so little that it is probably an equal?
+
+        SMAC's intensify lets it run on until it is behind. Where runs are full of luck that takes the longest races of all,
+        for the smallest gains, and the luckiest of many equals becomes the incumbent.
+        """
+        count, total = len(differences), sum(differences)
+        if count < LEADING or not math.isfinite(total):
+            return False
+        variance = sum((difference - total / count) ** 2 for difference in differences) / (count - 1)
+        return total > -self.lead * math.sqrt(variance * count)
 
     def _crown(self, config: Configuration) -> None:
         """A new incumbent: everybody else is measured against it from now on."""

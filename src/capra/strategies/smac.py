@@ -26,12 +26,13 @@ from capra.search.surrogates import MODELS, Maker, chosen_model, known_name
 from capra.space import Space
 from capra.space.design import initial_design
 from capra.strategies.base import Context, checked
+from capra.strategies.near import NearProposer
 from capra.strategies.race import Busy, Race
 from capra.strategies.roar import RandomProposer
 
 __all__ = ["ModelProposer", "make_suggester", "smac"]
 
-_DESIGN, _FITS = 6, 7
+_DESIGN, _FITS, _TURNS = 6, 7, 18
 """Streams of random numbers (see Context.rng)."""
 Floats = NDArray[np.float64]
 AUTO = "auto"
@@ -55,7 +56,9 @@ class Plan:
     """Kind and size of the initial design."""
     initial: int = 10
     random: float = 0.5
-    """Share of the challengers' time that goes to random ones: they keep the search honest where the model is wrong."""
+    """Share of the challengers' time that goes to others than the model's: they keep the search honest where it is wrong."""
+    near: float = 0.7
+    """Share of these that are drawn near the best; the others are drawn from the whole space."""
     refit: int = 2
     """Challengers between two fits, at least."""
     fit_share: float = 0.06
@@ -73,6 +76,7 @@ class ModelProposer:
         self._suggester = suggester
         self._plan = plan
         self._random = RandomProposer(context)
+        self._near = NearProposer(context)
         self._design = self._initial_design()
         self._fits = self._known = self._runs_then = 0
         self._last_number, self._last_seconds, self._total_seconds = -plan.refit, 0.0, 0.0
@@ -90,12 +94,20 @@ class ModelProposer:
         if number < len(self._design) and self._design[number] not in busy:
             return self._design[number]
         if incumbent is None or self._random_is_due():
-            return self._random.propose(number, history, busy, incumbent)
+            return self._by_chance(number, history, busy, incumbent)
         if self._is_due(number, history):
             self._refit(number, history, busy, incumbent)
         for config in self._list:
             if config not in busy and not history.record(config).known:
                 return config
+        return self._random.propose(number, history, busy, incumbent)
+
+    def _by_chance(self, number: int, history: History, busy: Busy, incumbent: Configuration | None) -> Configuration | None:
+        """A challenger that no model has a hand in."""
+        if incumbent is not None and self._context.rng(_TURNS, number).random() < self._plan.near:
+            near = self._near.propose(number, history, busy, incumbent)
+            if near is not None:
+                return near
         return self._random.propose(number, history, busy, incumbent)
 
     def belief(self, config: Configuration, incumbent: Configuration, pair: Pair, history: History) -> Belief | None:
@@ -109,6 +121,7 @@ class ModelProposer:
         for run in history.runs[self._seen :]:
             if run.asked_by.startswith(OWN) and run.outcome.status is not Status.LOST:  # a replay sees no lost runs
                 self._runs += 1
+                self._near.look(run.request.config, history)
                 if run.asked_by.startswith("challenger"):
                     self._times[run.request.config in self._suggested] += run.outcome.time
         self._seen = len(history)
@@ -215,6 +228,7 @@ def smac(
     design: str = Plan.design,
     initial: int = Plan.initial,
     random: float = Plan.random,
+    near: float = Plan.near,
     refit: int = Plan.refit,
     fit_share: float = Plan.fit_share,
     **options: Any,
@@ -225,6 +239,7 @@ def smac(
         design,
         checked("initial", initial, 0, whole=True),
         checked("random", random, 0.0, 1.0),
+        checked("near", near, 0.0, 1.0),
         checked("refit", refit, 1, whole=True),
         checked("fit_share", fit_share, 0.0),
     )
