@@ -383,16 +383,20 @@ def test_a_challenger_that_is_hardly_ahead_is_an_equal(differences: list[float],
     assert (configs["one"] in strategy._racing) == goes_on
 
 
-def test_a_lead_is_asked_for_on_the_last_pair_too() -> None:
-    """Better on all eight pairs, by less than luck may do: the incumbent stays."""
+@pytest.mark.parametrize(
+    ("lead", "instances", "expected"),
+    [(0.0, 9, "one"), (0.5, 9, "incumbent"), (0.5, 8, "one")],  # eight are all that there are: nothing is left to luck
+)
+def test_the_lead_on_all_pairs_of_the_incumbent(lead: float, instances: int, expected: str) -> None:
+    """Better on all eight, by less than luck may do."""
     costs = {"incumbent": [10.0] * 8, "one": [9.0, 11.0, 9.0, 11.0, 9.0, 11.0, 9.0, 10.9]}
-    for lead, expected in ((0.0, "one"), (0.5, "incumbent")):
-        strategy, configs = race(8, "one", slack=10.0, lead=lead)
-        for k in range(1, 9):
-            told(strategy, configs["incumbent"], f"i{k}", 10.0)
-        strategy.batch = lambda finished: 8  # type: ignore[method-assign]
-        play(strategy, costs)
-        assert strategy.incumbent == configs[expected]
+    strategy, configs = race(instances, "one", slack=10.0, lead=lead)
+    strategy.incumbent_pairs = lambda idle=False: 8  # type: ignore[method-assign]
+    for k in range(1, 9):
+        told(strategy, configs["incumbent"], f"i{k}", 10.0)
+    strategy.batch = lambda finished: 8  # type: ignore[method-assign]
+    play(strategy, costs)
+    assert strategy.incumbent == configs[expected]
 
 
 def test_pairs_go_round_before_an_instance_comes_again() -> None:

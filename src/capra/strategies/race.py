@@ -444,7 +444,7 @@ class Race:
         for the smallest gains, and the luckiest of many equals becomes the incumbent.
         """
         count, total = len(differences), sum(differences)
-        if count < LEADING or not math.isfinite(total):
+        if not LEADING <= count < self.pairs.length or not math.isfinite(total):  # or all pairs that there are: no luck left
             return False
         variance = sum((difference - total / count) ** 2 for difference in differences) / (count - 1)
         return total > -self.lead * math.sqrt(variance * count)
