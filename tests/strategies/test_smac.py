@@ -139,10 +139,22 @@ def test_the_model_by_itself(space: Space, runs: int, instances: int, expected: 
 
 
 def test_a_process_takes_as_many_runs_as_it_can() -> None:
-    maker, _ = _maker("auto", None, smooth=True)
+    maker, _ = _maker("auto", None, smooth=True, exact=False)
     types = np.zeros(2, dtype=np.int64)
     models = [maker(rows)(types, 0, None) for rows in (CensoredGP.largest, CensoredGP.largest + 1)]
     assert [type(model) for model in models] == [CensoredGP, CensoredForest]
+
+
+@pytest.mark.parametrize(("deterministic", "instances", "leaf"), [(True, 1, 3), (False, 1, 5), (True, 2, 5)])
+def test_a_forest_is_smooth_where_there_is_luck(deterministic: bool, instances: int, leaf: int) -> None:
+    """Where a configuration always costs the same, nothing is to be smoothed out."""
+    names = [f"i{k}" for k in range(instances)]
+    given = Scenario(
+        target=lambda *_: 1.0, space=NUMBERS, cutoff=10.0, budget={"runs": 10}, instances=names, deterministic=deterministic
+    )
+    model, _ = make_suggester(Context(given, 0), "forest").learn(told(NUMBERS, 20, "i0"), np.random.default_rng(0))
+    assert isinstance(model, CensoredForest)
+    assert model.min_leaf == leaf
 
 
 def test_an_unknown_model_is_answered_by_all_names() -> None:

@@ -178,12 +178,13 @@ def _features(context: Context, instances: Sequence[str | None]) -> Floats:
     return reduced_features(np.array([known.rows.get(str(name), gaps) for name in instances], dtype=np.float64))
 
 
-def _maker(model: str | Maker, acquisition: str | None, smooth: bool) -> tuple[Callable[[int], Maker], str]:
-    """What makes the model of so many rows, and the acquisition function to use."""
+def _maker(model: str | Maker, acquisition: str | None, *, smooth: bool, exact: bool) -> tuple[Callable[[int], Maker], str]:
+    """What makes the model of so many rows, and the acquisition function to use. ``exact``: there is no luck in a run."""
     if callable(model):
         return lambda rows: model, acquisition or "log-ei"
     name = known_name("model", model, [AUTO, *MODELS])
-    make, used = chosen_model("forest" if name == AUTO else name, acquisition)
+    wanted = "forest" if name == AUTO else name
+    make, used = chosen_model(wanted, acquisition, exact=exact and wanted.startswith("forest"))
     if name == AUTO and smooth:
         process, used = chosen_model("gp", acquisition)
         return lambda rows: process if rows <= CensoredGP.largest else make, used
@@ -207,7 +208,9 @@ def make_suggester(
     upper = math.log10(scenario.objective.worst(scenario.cutoff)) if kind == "runtime" else None
     seen = "plain" if plain and kind == "quality" else kind
     observations = Observations(scenario.space, instances, kind=seen, earlier=context.earlier.cells)
-    make, used = _maker(model, acquisition, _is_smooth(scenario.space, len(observations.instances)))
+    count = len(observations.instances)
+    exact = scenario.deterministic and count <= 1
+    make, used = _maker(model, acquisition, smooth=_is_smooth(scenario.space, count), exact=exact)
     return Suggester(
         scenario.space,
         observations,
