@@ -53,6 +53,17 @@ def test_fits_wait_until_the_target_has_earned_them() -> None:
     assert spent(0.3)[2] > 2 * few
 
 
+def test_fits_wait_for_many_workers() -> None:
+    """Each fit makes a list for all of them: fits after every few runs would cost more the more there are."""
+    decisions = Decisions()
+    drive(make("smac", decisions=decisions, initial=5), 3000.0, workers=40)
+    found = fits(decisions)
+    assert len(found) > 5
+    for last, fit in itertools.pairwise(found):
+        assert last["busy"] >= 20
+        assert fit["runs"] >= last["runs"] + 0.25 * last["busy"]
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_with_instances_that_have_features(model: str) -> None:
     """More features than are kept, and a run without an answer now and then."""

@@ -46,6 +46,8 @@ OWN = ("challenger", "incumbent", "audit")
 GROWTH = 0.01
 """The runs must be so many more than at the last fit: then all fits together take no longer than a hundred of the last one,
 whatever a second of ours costs."""
+RETURNED = 0.25
+"""This share of the runs under way at the last fit must be back as well: each fit makes lists for all workers."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class ModelProposer:
         self._random = RandomProposer(context)
         self._near = NearProposer(context)
         self._design = self._initial_design()
-        self._fits = self._known = self._runs_then = 0
+        self._fits = self._known = self._runs_then = self._busy_then = 0
         self._last_number, self._last_seconds, self._total_seconds = -plan.refit, 0.0, 0.0
         self._list: list[Configuration] = []
         self._suggested: set[Configuration] = set()
@@ -143,7 +145,8 @@ class ModelProposer:
 
     def _is_due(self, number: int, history: History) -> bool:
         """Challengers and runs since the last fit, and enough target time to pay for all fits so far and one more."""
-        if number < self._last_number + self._plan.refit or self._runs < (1.0 + GROWTH) * self._runs_then:
+        enough = self._runs_then + max(GROWTH * self._runs_then, RETURNED * self._busy_then)
+        if number < self._last_number + self._plan.refit or self._runs < enough:
             return False
         return self._total_seconds + self._last_seconds <= self._plan.fit_share * history.spent
 
@@ -151,11 +154,19 @@ class ModelProposer:
         began, known = self._context.clock(), len(history) - history.statuses[Status.LOST]  # a replay sees no lost runs
         pending = [(config, instance) for config, pairs in busy.items() for instance, _ in pairs]
         rng = self._context.rng(_FITS, self._fits)
-        count = max(LIST, 2 * len(busy), 2 * (number - self._last_number))  # the next fit may be as far away as the last
+        racing = len(busy)
+        count = max(LIST, 2 * racing, 2 * (number - self._last_number))  # the next fit may be as far away as the last
         found = self._suggester.suggest(history, incumbent, rng, count=count, pending=pending)
         seconds = self._context.clock() - began
         configs = [dict(config) for config in found]
-        decision = {"number": number, "seconds": seconds, "known": known, "runs": self._runs, "configs": configs}
+        decision = {
+            "number": number,
+            "seconds": seconds,
+            "known": known,
+            "runs": self._runs,
+            "busy": racing,
+            "configs": configs,
+        }
         self._context.record("fit", str(self._fits), decision)
         self._remember(decision)
 
@@ -165,6 +176,7 @@ class ModelProposer:
         self._total_seconds += self._last_seconds
         self._known = decision["known"]
         self._runs_then = decision.get("runs", self._known)  # older stores count all runs
+        self._busy_then = decision.get("busy", 0)
         self._list = [Configuration(config) for config in decision["configs"]]
         self._suggested.update(self._list)
 
