@@ -164,7 +164,9 @@ def main() -> None:
         test = "shuffled" if problem == "clasp" else "paired"  # a seed of SPEAR's has instances of its own
         for entry in sorted(tables[problem], key=lambda entry: entry["quartiles"][1]):
             print(markdown(entry, test))
-        draw(problem, {tool: list(filter(has_curve, kept)) for tool, kept in tools.items() if tool in TOOLS})
+        curves = {tool: list(filter(has_curve, kept)) for tool, kept in tools.items() if tool in TOOLS}
+        if curves.get(OURS):  # else the picture is of an earlier version
+            draw(problem, {tool: kept for tool, kept in curves.items() if kept})
     mean_ranks = ranks(tables)
     print(
         "\naverage rank:", ", ".join(f"{tool} {rank:.2f}" for tool, rank in sorted(mean_ranks.items(), key=lambda x: x[1]))
