@@ -35,6 +35,7 @@ from anybody, others are needed."""
 AGAIN = 10
 """Every so many challengers one begins again that was put off: as much time for these as for trials (see ``Slack``)."""
 LEAD = 0.5
+"""Standard errors of the difference that a challenger must be ahead by to go on."""
 LEADING = 4
 """Pairs from which on a lead is asked for: of fewer the deviation is not known."""
 _NUMBER = re.compile(r"challenger (\d+)")
