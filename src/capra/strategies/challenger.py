@@ -27,7 +27,7 @@ class Challenger:
     spent: float = 0.0
     """Its cost on those of them that it has finished."""
     bound: float = math.inf
-    """The incumbent's cost on all of them; infinite where that is not known."""
+    """What all of them may cost (see ``Yardstick``); infinite where that is not known."""
 
     def begin(self, finished: list[Pair], fresh: list[Pair], costs: Mapping[Pair, float]) -> None:
         """Compare on the ``finished`` pairs, which have ``costs``, and a batch of ``fresh`` ones."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import ChainMap, OrderedDict
+from collections import ChainMap, OrderedDict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
@@ -22,6 +22,7 @@ from capra.strategies.base import Context, checked
 from capra.strategies.capping import Believer, Duel, chosen_capping
 from capra.strategies.challenger import Challenger
 from capra.strategies.pairs import PairOrder, some
+from capra.strategies.yardstick import FEW, Yardstick
 
 __all__ = ["Busy", "Proposer", "Race"]
 
@@ -34,10 +35,12 @@ BALANCED = 0.5
 from anybody, others are needed."""
 AGAIN = 10
 """Every so many challengers one begins again that was put off: as much time for these as for trials (see ``Slack``)."""
-LEAD = 0.5
+LEAD = 0.7
 """Standard errors of the difference that a challenger must be ahead by to go on."""
-LEADING = 4
-"""Pairs from which on a lead is asked for: of fewer the deviation is not known."""
+SEASONED = 30
+"""So many of the newest challengers that have come far tell how much configurations agree."""
+GROWN = 1.25
+"""The incumbent is measured anew when it has so many times as many pairs."""
 _NUMBER = re.compile(r"challenger (\d+)")
 
 
@@ -108,6 +111,9 @@ class Race:
         """The incumbent's complete pairs."""
         self._passed = 0
         """So many of the first pairs the incumbent has run, or is about to."""
+        self._yardstick = Yardstick()
+        self._seasoned: deque[Configuration] = deque(maxlen=SEASONED)
+        """Those who had enough complete runs to be compared with others, the newest last."""
 
     @property
     def _reference(self) -> Configuration:
@@ -320,11 +326,12 @@ class Race:
     # --- capping ---
 
     def _cutoff(self, challenger: Challenger) -> float:
-        """What the challenger's batch may still cost: ξ times what it cost the incumbent."""
+        """What the challenger's batch may still cost: ξ times what is expected of an incumbent there."""
         if self.incumbent is None:
             return self.kappa_max
         if math.isinf(challenger.bound):
-            challenger.bound = self.history.total(self.incumbent, challenger.compared)
+            known = self.history.record(self.incumbent).costs
+            challenger.bound = self._yardstick.bound([known.get(pair, math.inf) for pair in challenger.compared])
         return self.capping.most(challenger.bound, challenger.spent)
 
     def tighten(self) -> list[tuple[RunRequest, float]]:
@@ -349,6 +356,8 @@ class Race:
         self._forget_futile()
         self._recognise(run)
         self.history.add(run)
+        if len(self.history.record(config).costs) == FEW and run.outcome.status is not Status.CAPPED:
+            self._seasoned.append(config)
         if config == self._reference:  # whoever asked for it
             self._doubtful |= self._unbounded.pop(pair, {})
         if self.audit.tell(run, self.history) and config != self._reference:
@@ -381,7 +390,14 @@ class Race:
         elif self.incumbent is None and record.costs:
             self._crown(config)
         else:
+            if self._has_grown(len(record.costs)):
+                self._measure()
             self._give_up_losers()
+
+    def _has_grown(self, pairs: int) -> bool:
+        """Is there much more to measure the incumbent by, or all that there is?"""
+        known = self._yardstick.pairs
+        return pairs >= GROWN * known or known < pairs == self.pairs.length
 
     def _challenger_told(self, config: Configuration, challenger: Challenger, pair: Pair, run: Run) -> None:
         capped, wrong = run.outcome.status is Status.CAPPED, self.history.record(config).wrong
@@ -427,8 +443,9 @@ class Race:
         # On what is put off the incumbent has failed: nobody is worse there, and to see whether it is a tie costs most.
         later = self._put_off(config)
         everything = len(shared) + len(later) == len(theirs)
+        is_last = everything or ours[0] or other[0]  # sums say nothing of what is infinite
         is_tie = everything and ours == other  # a tie on everything keeps the incumbent
-        if ours > other or is_tie or self._is_level([costs[pair] - theirs[pair] for pair in shared]):
+        if (is_last and ours > other) or is_tie or ours[1] > self._yardstick.bound([theirs[pair] for pair in shared]):
             self._reject(config)
             if ours == other and later:
                 self._postponed[config] = None
@@ -438,30 +455,26 @@ class Race:
         else:
             self._next_batch(config)
 
-    def _is_level(self, differences: Sequence[float]) -> bool:
-        """Is the challenger ahead by so little that it is probably an equal?
-
-        SMAC's intensify lets it run on until it is behind. Where runs are full of luck that takes the longest races of all,
-        for the smallest gains, and the luckiest of many equals becomes the incumbent.
-        """
-        count, total = len(differences), sum(differences)
-        if not LEADING <= count < self.pairs.length or not math.isfinite(total):  # or all pairs that there are: no luck left
-            return False
-        variance = sum((difference - total / count) ** 2 for difference in differences) / (count - 1)
-        return total > -self.lead * math.sqrt(variance * count)
-
     def _crown(self, config: Configuration) -> None:
         """A new incumbent: everybody else is measured against it from now on."""
         self._enthrone(config)
         for request in self.audit.drop(config):
             self._pending.setdefault(config, {})[request.instance, request.seed] = request
+        self._measure()
+        self._give_up_losers()
+
+    def _measure(self) -> None:
+        """The incumbent is another, or better known: so are all bounds."""
+        known = self.history.record(self._reference).costs
+        others = (self.history.record(config).costs for config in self._seasoned if config != self._reference)
+        positive = self.history.objective.kind == "runtime"
+        self._yardstick = Yardstick.of(known, others, self.pairs.length, lead=self.lead, positive=positive)
         for other, challenger in list(self._racing.items()):
             challenger.bound = math.inf
             self._doubtful[other] = None
             self._may_tighten(other)
             if other in self._racing and not challenger.left:
                 self._judge(other)
-        self._give_up_losers()
 
     def _give_up_losers(self) -> None:
         """Reject who has lost by what the incumbent has done: at once, because a replay asks for nothing in between.
