@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-from fractions import Fraction
 
 from capra.runs import History, Status
 from capra.scenario import Budget
 
 __all__ = ["Leased", "Meter"]
+
+
+UNIT = 2**1074
+"""Every number is a whole multiple of the smallest one, this part of 1."""
 
 
 class Leased:
@@ -20,17 +23,18 @@ class Leased:
 
     def __init__(self) -> None:
         self.number = 0
-        self._sum = Fraction()
+        self._sum = 0
 
     def add(self, cutoff: float, number: int = 1) -> None:
         """A run begins; with ``number`` -1 it is over."""
         self.number += number
         if math.isfinite(cutoff):
-            self._sum += number * Fraction(cutoff)
+            numerator, denominator = cutoff.as_integer_ratio()
+            self._sum += number * numerator * (UNIT // denominator)
 
     @property
     def total(self) -> float:
-        return float(self._sum)
+        return self._sum / UNIT
 
 
 class Meter:

@@ -48,6 +48,8 @@ class Repeats:
         self._times: dict[Cell, list[float]] = {}
         """ln of every time of the runs that were repeated, the first one included."""
         self._recent: deque[tuple[Run, Run]] = deque(maxlen=RECENT)
+        self.drift: float | None = None
+        """How many times as long recent repetitions took as the first time, if that is hardly chance; else None."""
 
     @classmethod
     def of(cls, history: History) -> Repeats:
@@ -85,6 +87,7 @@ class Repeats:
         if two.status is Status.SUCCESS and min(one.time, two.time) > 0.0:
             self._times.setdefault(first.request.cell, [math.log(one.time)]).append(math.log(two.time))
             self._recent.append((first, again))
+            self.drift = self._drift_now()
 
     # --- what it says ---
 
@@ -95,9 +98,7 @@ class Repeats:
         squares = sum((len(times) - 1) * statistics.variance(times) for times in self._times.values())
         return math.sqrt(squares / degrees) if degrees else None
 
-    @property
-    def drift(self) -> float | None:
-        """How many times as long recent repetitions took as the first time, if that is hardly chance; else None."""
+    def _drift_now(self) -> float | None:
         logs = [math.log(again.outcome.time / first.outcome.time) for first, again in self._recent]
         if len(logs) < ENOUGH:
             return None

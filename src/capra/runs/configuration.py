@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping
 from types import MappingProxyType
+from typing import Any
 
 __all__ = ["Configuration", "Value"]
 
@@ -46,6 +47,14 @@ class Configuration(Mapping[str, Value]):
 
     def __getitem__(self, name: str) -> Value:
         return self._mapping()[name]
+
+    # What the base class makes of __getitem__ is called so often that it is felt in a tuning of short runs.
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self._mapping().get(name, default)
+
+    def items(self) -> ItemsView[str, Value]:
+        return self._mapping().items()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._mapping())

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import lru_cache
 
 from capra.errors import InputError, did_you_mean
 from capra.runs import Value
@@ -35,6 +36,12 @@ def value_text(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+@lru_cache(maxsize=10_000)
+def _tokens(template: str) -> list[list[str]]:
+    """A template's arguments; of each the text and the placeholders in it, in turn."""
+    return [_PLACEHOLDER.split(token) for token in template.split()]
+
+
 def _irace_text(value: Value) -> str:
     """irace writes numbers without an exponent."""
     return format(Decimal(repr(value)), "f") if isinstance(value, float) else value_text(value)
@@ -50,7 +57,8 @@ class Arguments:
 
     def tokens(self, config: Mapping[str, Value]) -> list[str]:
         """The arguments of a configuration, in its order."""
-        return [token for name in config for token in self._render(name, config)]
+        texts = {name: value_text(value) for name, value in config.items()}
+        return [token for name in texts for token in self._render(name, texts)]
 
     def pasted(self, config: Mapping[str, Value]) -> list[str]:
         """The arguments as irace makes them: switch and value pasted together, then split at blanks.
@@ -62,18 +70,17 @@ class Arguments:
     def _switch(self, name: str) -> str:
         return self.switches.get(name, f"--{name}=")
 
-    def _render(self, name: str, config: Mapping[str, Value]) -> list[str]:
-        template = self._template(name, value_text(config[name]))
-
-        def fill(match: re.Match[str]) -> str:
-            word = match[1]
-            if word == "name":
-                return name
-            if word != "value" and word not in config:
-                raise InputError(f"the template {template!r} of {name} uses {word}, which is inactive here")
-            return value_text(config[name if word == "value" else word])
-
-        return [_PLACEHOLDER.sub(fill, token) for token in template.split()]
+    def _render(self, name: str, texts: Mapping[str, str]) -> list[str]:
+        template = self._template(name, texts[name])
+        filled = []
+        for token in _tokens(template):
+            parts = list(token)
+            for i in range(1, len(parts), 2):
+                if (word := parts[i]) not in ("name", "value") and word not in texts:
+                    raise InputError(f"the template {template!r} of {name} uses {word}, which is inactive here")
+                parts[i] = name if word == "name" else texts[name if word == "value" else word]
+            filled.append("".join(parts))
+        return filled
 
     def _template(self, name: str, value: str) -> str:
         if name in self.templates:

@@ -204,9 +204,12 @@ def decimal(number: float) -> str:
     return str(int(number)) if number == int(number) else format(Decimal(repr(number)), "f")
 
 
+_UNFIT = re.compile(r"[\0\n\r]")
+
+
 def checked(argv: Sequence[str]) -> list[str]:
     """The same arguments. InputError if one of them cannot be passed on."""
     for argument in argv:
-        if any(char in argument for char in "\0\n\r"):
+        if _UNFIT.search(argument):
             raise InputError(f"an argument with a line break or NUL: {shown(argument)}", hint="rename the instance or value")
     return list(argv)

@@ -61,6 +61,9 @@ def sweep(parent: Path | None = None) -> None:
 
 
 def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):  # most targets leave nothing there
+        path.rmdir()
+        return
     with contextlib.suppress(OSError, RecursionError):
         shutil.rmtree(path)
     if path.exists():
