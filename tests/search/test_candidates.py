@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from capra import _kernels
 from capra.search.candidates import best_candidates, local_search, mutants
@@ -95,6 +96,20 @@ def test_mutants_keep_to_conditions_and_clauses() -> None:
     assert 0 < len(rows) <= 500
     assert not SPACE.forbidden_rows(rows).any()
     assert np.array_equal(SPACE.repaired(rows), rows, equal_nan=True)
+
+
+def test_what_mutants_wake_gets_values_of_its_whole_range() -> None:
+    """The default of what was inactive is one value among others: else every way into a branch ends in the same place."""
+    space = Space(
+        [Categorical("mode", ("off", "on"), "off"), Real("x", 0.0, 1.0, 0.5), Categorical("c", tuple("abcd"), "a")],
+        {name: is_in("mode", ["on"]) for name in ("x", "c")},
+    )
+    rows = mutants(space, space.encode([space.default]), 4000, np.random.default_rng(8))
+    woken = rows[rows[:, 0] == 1.0]
+    assert len(woken) > 1000
+    assert np.quantile(woken[:, 1], [0.1, 0.5, 0.9]) == pytest.approx([0.1, 0.5, 0.9], abs=0.05)
+    assert np.bincount(woken[:, 2].astype(int)) / len(woken) == pytest.approx([0.25] * 4, abs=0.05)
+    assert np.isnan(rows[rows[:, 0] == 0.0, 1:]).all()
 
 
 def test_a_long_list_stays_near_the_best_that_is_known() -> None:

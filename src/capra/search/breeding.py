@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from capra.space import Space
 from capra.space.expressions import names_in
 
-__all__ = ["Breeder", "mutated"]
+__all__ = ["Breeder", "completed", "mutated"]
 
 Floats = NDArray[np.float64]
 TOGETHER = 0.9
@@ -74,3 +74,15 @@ def mutated(space: Space, rows: Floats, chance: float | Floats, step: float, rng
     for j, parameter in enumerate(space.parameters.values()):
         fresh[chosen[:, j], j] = parameter.spread(points[chosen[:, j], j])
     return fresh
+
+
+def completed(space: Space, rows: Floats, rng: np.random.Generator) -> Floats:
+    """Rows (n, d) with values drawn from the whole range where they are inactive: for those that a change of others wakes.
+
+    With defaults instead (see ``Space.repaired``) every way into a branch of the space would end in the same place.
+    """
+    filled = rows.copy()
+    for j, parameter in enumerate(space.parameters.values()):
+        asleep = np.flatnonzero(np.isnan(rows[:, j]))
+        filled[asleep, j] = parameter.spread(rng.random(len(asleep)))
+    return filled

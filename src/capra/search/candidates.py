@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capra import _kernels
-from capra.search.breeding import mutated
+from capra.search.breeding import completed, mutated
 from capra.space import Space
 from capra.space.design import distinct
 
@@ -71,7 +71,8 @@ def best_candidates(
 def mutants(space: Space, parents: Floats, count: int, rng: np.random.Generator) -> Floats:
     """Up to ``count`` legal configurations that differ from one of ``parents`` (m, d), best first, in some values.
 
-    The number of changes is drawn log-uniformly from one to half of the parameters: few refine, many leave the valley.
+    The number of changes is drawn log-uniformly from one to half of the parameters: few refine, many leave the valley. What
+    they wake gets values from its whole range.
     """
     if not len(parents):
         return parents
@@ -79,7 +80,8 @@ def mutants(space: Space, parents: Floats, count: int, rng: np.random.Generator)
     rows = parents[rng.choice(len(parents), count, p=ranks / ranks.sum())]
     changes = np.maximum(1.0, len(space) / 2.0) ** rng.random(count)
     active = np.maximum(1, np.count_nonzero(~np.isnan(rows), axis=1))
-    found = space.repaired(mutated(space, rows, (changes / active)[:, None], STEP, rng))
+    changed = mutated(space, rows, (changes / active)[:, None], STEP, rng)
+    found = space.repaired(completed(space, changed, rng))
     return found[~space.forbidden_rows(found)]
 
 
