@@ -9,7 +9,7 @@ from capra.runs import Configuration, History, Objective, Outcome, Run, RunReque
 from capra.search.candidates import PARENTS
 from capra.space import Categorical, Real, Space
 from capra.strategies.base import Context
-from capra.strategies.near import NearProposer
+from capra.strategies.near import BLOCK, NearProposer
 from tests.strategies.conformance import drive, make, scenario
 
 KAPPA = 100.0
@@ -84,6 +84,21 @@ def test_the_best_are_the_same_after_a_replay() -> None:
     assert replayed._best == live._best
     proposals = [[one.propose(number, history, {}, configs[0]) for number in range(20)] for one in (live, replayed)]
     assert proposals[0] == proposals[1]
+
+
+def test_mutants_follow_from_the_best_and_the_number_alone() -> None:
+    """Blocks of them are kept: who is asked for the last one only, as after a replay, gives the same."""
+    space = wide_space()
+    elite, other = space.decode(space.sample(2, np.random.default_rng(5)))
+    history, context = history_of([(elite, 9)]), Context(scenario(space=space))
+    live = looked(NearProposer(context), history)
+    found = [live.propose(number, history, {}, elite) for number in range(40)]
+    assert len(set(found)) > BLOCK
+    assert [looked(NearProposer(context), history).propose(number, history, {}, elite) for number in range(40)] == found
+    assert live.propose(39, history, {}, other) != found[39]
+    assert live.propose(39, history, {}, elite) == found[39]
+    everybody = dict.fromkeys((config for config in found if config), ())
+    assert live.propose(39, history, {**everybody}, elite) not in everybody
 
 
 def test_whoever_was_wrong_has_no_children() -> None:

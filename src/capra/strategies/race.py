@@ -35,7 +35,7 @@ BALANCED = 0.5
 from anybody, others are needed."""
 AGAIN = 10
 """Every so many challengers one begins again that was put off: as much time for these as for trials (see ``Slack``)."""
-LEAD = 0.7
+LEAD = 0.5
 """Standard errors of the difference that a challenger must be ahead by to go on."""
 SEASONED = 30
 """So many of the newest challengers that have come far tell how much configurations agree."""

@@ -8,6 +8,7 @@ then challengers that a model proposes, with random ones between them.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +60,7 @@ class Plan:
     initial: int = 10
     random: float = 0.5
     """Share of the challengers' time that goes to others than the model's: they keep the search honest where it is wrong."""
-    near: float = 0.7
+    near: float = 0.3
     """Share of these that are drawn near the best; the others are drawn from the whole space."""
     refit: int = 2
     """Challengers between two fits, at least."""
@@ -82,7 +83,7 @@ class ModelProposer:
         self._design = self._initial_design()
         self._fits = self._known = self._runs_then = self._busy_then = 0
         self._last_number, self._last_seconds, self._total_seconds = -plan.refit, 0.0, 0.0
-        self._list: list[Configuration] = []
+        self._list: deque[Configuration] = deque()
         self._suggested: set[Configuration] = set()
         self._seen = self._runs = 0
         """Runs looked at, and those of them that the race asked for."""
@@ -99,6 +100,8 @@ class ModelProposer:
             return self._by_chance(number, history, busy, incumbent)
         if self._is_due(number, history):
             self._refit(number, history, busy, incumbent)
+        while self._list and history.record(self._list[0]).known:
+            self._list.popleft()
         for config in self._list:
             if config not in busy and not history.record(config).known:
                 return config
@@ -177,7 +180,7 @@ class ModelProposer:
         self._known = decision["known"]
         self._runs_then = decision.get("runs", self._known)  # older stores count all runs
         self._busy_then = decision.get("busy", 0)
-        self._list = [Configuration(config) for config in decision["configs"]]
+        self._list = deque(Configuration(config) for config in decision["configs"])
         self._suggested.update(self._list)
 
 

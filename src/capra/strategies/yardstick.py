@@ -24,7 +24,7 @@ DOUBT = 5.0
 """Full agreement is taken for granted as if so many pairs had shown it."""
 MOST = 100
 """Pairs of a configuration that are looked at."""
-LEAST = 0.3
+LEAST = 0.5
 """A challenger is never asked to be better than this share of the incumbent's cost."""
 
 
