@@ -103,7 +103,7 @@ class Capra:
             self._space,
             Observations(self._space, self._instances),
             self._features,
-            lambda types, fit: make(types, fit, float(np.log10(10.0 * CUTOFF))),
+            lambda types, fit, _: make(types, fit, float(np.log10(10.0 * CUTOFF))),
             acquisition=acquisition,
             candidates=10_000,
         )
