@@ -6,7 +6,7 @@ import dataclasses
 import math
 import tempfile
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 from capra.errors import InputError, TargetError
@@ -46,7 +46,7 @@ class CommandTarget:
         if not isinstance(scenario.target, tuple):
             raise TargetError(f"{scenario.target!r} is not an argument list")
         self.scenario = scenario
-        self._path_of = path_of or cache(scenario.path_of)
+        self._path_of = path_of or scenario.path_of
         self.dialect = make_dialect(scenario.dialect, scenario.renderer, scenario.output)
         self.judge = Judge(scenario.cutoff, scenario.unit, scenario.objective.kind == "quality")
         self._argv = (find_program(scenario.target[0], scenario), *scenario.target[1:])
