@@ -21,6 +21,7 @@ from capra.budget import Leased
 from capra.errors import InputError, StoreError, StoreFull, TargetError
 from capra.runs import Outcome, RunRequest, Status
 from capra.runs.store import Store
+from capra.runs.writer import Writer
 from tests.runs.checker import check
 from tests.strategies.conformance import KAPPA, lognormal, scenario, sequence
 
@@ -234,15 +235,15 @@ def test_a_target_that_vanishes_ends_it_with_the_reason() -> None:
 def test_a_full_disk_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """RELIABILITY row 18: the store cannot write for a while; nothing is lost and the tuning is the same."""
     whole = tune(small())
-    finish, failures = Store.finish, iter(range(40))
+    begin, failures = Writer._begin, iter(range(200))
     monkeypatch.setattr(keeper, "PATIENCE", 0.001)
 
-    def sometimes_full(self: Store, *arguments: Any) -> Any:
+    def sometimes_full(self: Writer) -> None:
         if next(failures, 99) % 4 == 1:
             raise StoreFull("the disk is full")
-        return finish(self, *arguments)
+        begin(self)
 
-    monkeypatch.setattr(Store, "finish", sometimes_full)
+    monkeypatch.setattr(Writer, "_begin", sometimes_full)
     result = tune(small(), out=tmp_path)
     assert sequence(list(result.history)) == sequence(list(whole.history))
     assert check(tmp_path / "history.sqlite") == []

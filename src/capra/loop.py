@@ -1,7 +1,8 @@
 """The loop: ask, execute, record, tell.
 
 The strategy is asked for runs; the store records each before it can start; the engine carries it to the target; the store
-appends the outcome; the strategy is told. Nothing else holds state: kill any process, resume, go on.
+appends the outcome; the strategy is told. Nothing else holds state: kill any process, resume, go on. The outcome of a short
+run is written together with what is asked for next: nothing starts that builds on what a crash could take away.
 """
 
 from __future__ import annotations
@@ -41,6 +42,9 @@ FAILED = (Status.CRASHED, Status.TIMEOUT, Status.MEMOUT)
 """How a control ends that shows a broken machine: it had succeeded before."""
 LOST_IN_A_ROW = 5
 """So many runs in a row that the infrastructure lost are no accident."""
+BRIEF = 1.0
+"""Seconds from which on an outcome is written at once. That of a shorter run waits for what is asked for next, which saves
+half of the transactions; should we be killed in between, it is soon made again."""
 CERTIFY = 16
 """Runs between two looks at what is promised, at least."""
 
@@ -122,6 +126,7 @@ class Tuning:
         """Until the budget is used up, the strategy has finished, or somebody stops us."""
         while True:
             self._start_runs()
+            self.keeper.write(self.store.catch_up)
             watch(self)
             if not self._leases:
                 self._note_certificate(last=True)
@@ -172,7 +177,8 @@ class Tuning:
             self._take_back(f"crashed when a run that had succeeded before crashed as well: {outcome.reason}")
             outcome = dataclasses.replace(outcome, status=Status.LOST)
         spent = {"spent": {"wall": wall, "own": self.meter.own}}
-        run = self.keeper.write(lambda: self.store.finish(lease.assignment, lease.attempt, outcome, wall, spent))
+        place, long = (lease.assignment, lease.attempt), outcome.time >= BRIEF
+        run = self.keeper.write(lambda: self.store.finish(*place, outcome, wall, spent, at_once=long))
         self._tell(run or Run(lease.request, outcome, lease.asked_by))
         self._refuse_a_broken_target(lease.request, outcome, broken=broken)
         self._note_incumbent()

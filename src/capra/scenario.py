@@ -12,6 +12,7 @@ import os
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -34,6 +35,12 @@ class Budget:
     cpu: float = math.inf
     wall: float = math.inf
     runs: float = math.inf
+
+
+@lru_cache(10_000)
+def _resolved(place: str) -> str:
+    """Without links and dots. Looked up once: that takes a call to the system for every folder above it."""
+    return os.path.realpath(place)
 
 
 def option(
@@ -398,8 +405,8 @@ class Scenario:
         if not self.instances_are_files:
             return instance
         for base in self.bases:
-            if os.path.isfile(place := base / instance):  # False for a name that is too long
-                return str(place.resolve())
+            if os.path.isfile(place := os.path.join(base, instance)):  # False for a name that is too long
+                return _resolved(place)
         key = "instances" if any(instance == i.name for i in self.instances) else "test_instances"
         raise ScenarioError(
             f"no such file: {instance}",

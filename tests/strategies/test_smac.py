@@ -14,6 +14,7 @@ from capra.formats.instances import Features
 from capra.models import CensoredForest, CensoredGP
 from capra.runs import Configuration, History, Objective, Outcome, Run, RunRequest, Status
 from capra.scenario import Scenario
+from capra.search.suggest import Suggester
 from capra.search.surrogates import MODELS
 from capra.space import Categorical, Compare, Integer, Literal, Name, Real, Space
 from capra.strategies.base import Context
@@ -38,19 +39,33 @@ def fits(decisions: Decisions) -> list[dict[str, Any]]:
     return [json.loads(data) for (kind, _), (_, data) in decisions.kept.items() if kind == "fit"]
 
 
-def test_fits_wait_until_the_target_has_earned_them() -> None:
-    """A clock that says 10 s for each fit: they may take 6 % of the target's time, beyond the first one."""
+def test_fits_wait_until_the_target_has_earned_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock on which each fit takes 10 s: with all else of ours they may come to a share of the target's time."""
+    suggest = Suggester.suggest
 
-    def spent(share: float) -> tuple[float, float, int]:
-        decisions, ticks = Decisions(), itertools.count()
-        strategy = make("smac", decisions=decisions, clock=lambda: 10.0 * next(ticks), fit_share=share, refit=1)
+    def shares(share: float, starting: float) -> tuple[float, float]:
+        """Of the target's time: fits, and all of our own, if starting runs takes the share ``starting`` of it."""
+        now, decisions = [0.0], Decisions()
+
+        def slow(*arguments: Any, **options: Any) -> list[Configuration]:
+            now[0] += 10.0
+            return suggest(*arguments, **options)
+
+        monkeypatch.setattr(Suggester, "suggest", slow)
+        strategy = make(
+            "smac",
+            decisions=decisions,
+            clock=lambda: now[0] + starting * strategy.history.spent,
+            fit_share=share,
+            refit=1,
+        )
         runs, _ = drive(strategy, 4000.0)
-        found = fits(decisions)
-        return sum(fit["seconds"] for fit in found), sum(run.outcome.time for run in runs), len(found)
+        target, fitting = sum(run.outcome.time for run in runs), sum(fit["seconds"] for fit in fits(decisions))
+        return fitting / target, fitting / target + starting
 
-    seconds, target, few = spent(0.06)
-    assert 0.03 * target < seconds <= 0.06 * target + 10.0
-    assert spent(0.3)[2] > 2 * few
+    for share, starting in ((0.1, 0.0), (0.1, 0.05), (0.05, 0.0)):
+        assert share - 0.03 < shares(share, starting)[1] < share + 0.005
+    assert 0.01 < shares(0.1, 0.2)[0] < 0.025  # a fifth, however long it takes to start runs
 
 
 def test_fits_wait_for_many_workers() -> None:

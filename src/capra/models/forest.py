@@ -35,11 +35,10 @@ class CensoredForest:
     ``upper``: no censored point's mean is imputed above this (log10 of the largest cost there is). ``types``: 0 = numeric
     column, k = categorical with k values. A split looks at ``feature_fraction`` of the columns; a leaf keeps at least
     ``min_leaf`` copies, and a node with fewer than ``min_split`` is not split. The defaults are those of SMAC for
-    algorithm configuration: many noisy observations. The result depends on the data and ``seed`` alone, not on ``threads``.
+    algorithm configuration: many noisy observations. While imputing there are at most so many ``refits``. The result depends
+    on the data and ``seed`` alone, not on ``threads``.
     """
 
-    limit = 10
-    """Refits at most while imputing."""
     tolerance = 0.01
     """Imputing ends when values move by less than this on average: 2 % of a cost, since values are log10."""
     min_std = 1e-5
@@ -57,13 +56,15 @@ class CensoredForest:
         min_split: int = 3,
         feature_fraction: float = 5 / 6,
         bootstrap: bool = True,
+        refits: int = 10,
         threads: int = 1,
     ) -> None:
         if censoring not in get_args(Censoring):
             raise ModelError(f"censoring is {censoring!r}", hint=f"use one of {', '.join(get_args(Censoring))}")
         if upper is not None and not np.isfinite(upper):
             raise ModelError(f"upper must be a finite number or None, not {upper}")
-        for name, value in {"n_trees": n_trees, "min_leaf": min_leaf, "min_split": min_split, "threads": threads}.items():
+        whole = {"n_trees": n_trees, "min_leaf": min_leaf, "min_split": min_split, "refits": refits, "threads": threads}
+        for name, value in whole.items():
             if not 1 <= value < 2**32:
                 raise ModelError(f"{name} must be at least 1 and below 2^32, not {value}")
         if not 0 <= seed < 2**64:
@@ -79,6 +80,7 @@ class CensoredForest:
         self.min_split = min_split
         self.feature_fraction = feature_fraction
         self.bootstrap = bootstrap
+        self.refits = refits
         self.threads = threads
         self._forest: Forest | None = None
         self._types: Types = np.zeros(0, dtype=np.int64)
@@ -136,7 +138,7 @@ class CensoredForest:
             forest.fit(targets)
             return self._observed(forest, points)
 
-        impute(self._observed(forest, points), values, refit, limit=self.limit, tolerance=self.tolerance)
+        impute(self._observed(forest, points), values, refit, limit=self.refits, tolerance=self.tolerance)
 
     def predict(self, X: ArrayLike) -> tuple[Floats, Floats]:
         """Mean and deviation of the trees' predictions, (n,) each: the deviation is doubt about the function, not noise."""

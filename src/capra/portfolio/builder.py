@@ -166,14 +166,14 @@ class Builder(Steps):
         return scenario
 
     def _context(self, scenario: Scenario, earlier: Earlier | None = None) -> Context:
-        """For the strategy of a step: its decisions are kept apart from those of others."""
-        number, outer = self.number, self.context
+        """For the strategy of a step: its decisions are kept apart from those of others, and its clock starts at 0."""
+        number, outer, began = self.number, self.context, self.context.clock()
         return Context(
             scenario,
             int(outer.rng(_STEP, number).integers(LARGEST_SEED)),
             lambda kind, key: outer.recall(f"{number} {kind}", key),
             lambda kind, key, data: outer.record(f"{number} {kind}", key, data),
-            outer.clock,
+            lambda: outer.clock() - began,
             dict(self.options),
             earlier or Earlier(),
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import struct
 from pathlib import Path
 
@@ -45,10 +44,13 @@ def shared_by_machines(kind: str) -> bool:
 
 def free_space(path: str | Path) -> int:
     """Bytes that may still be written where ``path`` lies (or will lie)."""
-    place = Path(path).absolute()
-    while not place.exists():
-        place = place.parent
-    return shutil.disk_usage(place).free
+    while True:
+        try:
+            disk = os.statvfs(path)
+        except (FileNotFoundError, NotADirectoryError):
+            path = Path(path).absolute().parent
+        else:
+            return disk.f_bavail * disk.f_frsize
 
 
 # The write-ahead log (sqlite.org/fileformat2.html §4): a header of 32 bytes, then frames of 24 bytes and one page each.

@@ -136,6 +136,11 @@ class Store(Reader):
         if self._writer is not None:
             self._writer.flush()
 
+    def catch_up(self) -> None:
+        """Writes what was not written at once, if nothing else did."""
+        if self._writer is not None:
+            self._writer.catch_up()
+
     def close(self) -> None:
         """Flushes and lets go. If that raises StoreFull the store is still open: make room and close it again."""
         if self._writer is not None:
@@ -187,15 +192,25 @@ class Store(Reader):
         self._open |= {lease.assignment: lease for lease in leases}
 
     def finish(
-        self, assignment: int, attempt: int, outcome: Outcome, finished: float, notes: Mapping[str, Any] = _NONE
+        self,
+        assignment: int,
+        attempt: int,
+        outcome: Outcome,
+        finished: float,
+        notes: Mapping[str, Any] = _NONE,
+        *,
+        at_once: bool = True,
     ) -> Run | None:
         """The accepted run, or None: a second result, one of an older attempt, or LOST (kept apart; may be released).
 
-        ``notes`` are kept in the same transaction.
+        ``notes`` are kept in the same transaction. Unless ``at_once``, that is the one of the next lease or decision, or of
+        ``catch_up``: a transaction costs more than all the rest.
         """
-        return self.finish_many([(assignment, attempt, outcome, finished)], notes)[0]
+        return self.finish_many([(assignment, attempt, outcome, finished)], notes, at_once=at_once)[0]
 
-    def finish_many(self, results: Iterable[Result], notes: Mapping[str, Any] = _NONE) -> list[Run | None]:
+    def finish_many(
+        self, results: Iterable[Result], notes: Mapping[str, Any] = _NONE, *, at_once: bool = True
+    ) -> list[Run | None]:
         """As ``finish``, in one transaction. StoreError if one was never leased."""
         runs: list[Run | None] = []
         closed: set[int] = set()
@@ -213,7 +228,8 @@ class Store(Reader):
                     accepted.append(_outcome_row(position, lease, outcome, finished))
                     run = Run(lease.request, outcome, lease.asked_by, position, finished)
             runs.append(run)
-        self._write((_OUTCOME, accepted), (_LOSS, lost), (_NOTE, [_note_row(*note) for note in notes.items()]))
+        told = (_OUTCOME, accepted), (_LOSS, lost), (_NOTE, [_note_row(*note) for note in notes.items()])
+        self._write(*told, at_once=at_once)
         self._accepted += len(accepted)
         for assignment in closed:
             del self._open[assignment]
@@ -282,11 +298,11 @@ class Store(Reader):
         self.flush()
         super().backup(path)
 
-    def _write(self, *statements: Statement) -> None:
+    def _write(self, *statements: Statement, at_once: bool = True) -> None:
         if self._writer is None:
             raise StoreError("is open for reading only", path=self.path)
         if wanted := [(sql, values) for sql, values in statements if values]:
-            self._writer.write(wanted)
+            (self._writer.write if at_once else self._writer.put_off)(wanted)
 
 
 def _outcome_row(position: int, lease: Lease, outcome: Outcome, finished: float) -> tuple[Any, ...]:

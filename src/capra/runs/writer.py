@@ -26,8 +26,9 @@ class Writer:
     """The one writer of a store.
 
     ``write`` is all or nothing: if it raises, the store is as before and the same call may be repeated. Without
-    ``batch`` it is durable when it returns. With it, a transaction stays open over many writes; should it fail, those
-    already acknowledged are kept in memory and written again with the next one. ``flush`` makes all of them durable.
+    ``batch`` it is durable when it returns, and so is what was ``put_off`` until then. With it, a transaction stays open
+    over many writes; should it fail, those already acknowledged are kept in memory and written again with the next one.
+    ``flush`` makes all of them durable.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path | None, *, batch: bool = False) -> None:
@@ -56,6 +57,18 @@ class Writer:
             finally:
                 self._roll_back()
         self.epoch = epoch + 1
+
+    def put_off(self, statements: Sequence[Statement]) -> None:
+        """To be written with whatever is written next, in one transaction, or by ``catch_up``."""
+        if self._batch:
+            self.write(statements)
+        else:
+            self._pending += statements
+
+    def catch_up(self) -> None:
+        """Writes what was put off, if nothing else did."""
+        if not self._batch:
+            self.flush()
 
     def write(self, statements: Sequence[Statement]) -> None:
         """StoreFull or StoreError leave everything as it was."""

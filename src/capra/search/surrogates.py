@@ -19,8 +19,9 @@ Maker = Callable[[NDArray[np.int64], int, float | None], Surrogate]
 """(types of the columns, seed, upper bound of imputed values) to a surrogate."""
 
 
-_SmoothForest = partial(CensoredForest, n_trees=30, min_leaf=5, feature_fraction=1 / 3)
-"""Smoother than with the forest's own defaults, which are SMAC's: most configurations have a single run, full of luck."""
+_SmoothForest = partial(CensoredForest, n_trees=30, min_leaf=5, feature_fraction=1 / 3, refits=2)
+"""Smoother than with the forest's own defaults, which are SMAC's: most configurations have a single run, full of luck. Two
+refits, half the time of four or five: what the third changes is less than what another seed does (docs/models.md)."""
 
 
 def _forest(censoring: Literal["sample", "mean"], make: Callable[..., CensoredForest] = _SmoothForest) -> Maker:

@@ -47,6 +47,8 @@ OWN = ("challenger", "incumbent", "audit")
 GROWTH = 0.01
 """The runs must be so many more than at the last fit: then all fits together take no longer than a hundred of the last one,
 whatever a second of ours costs."""
+LEAST = 0.2
+"""Fits need not wait below this part of their share: where runs are so short that starting them takes all of it."""
 RETURNED = 0.25
 """This share of the runs under way at the last fit must be back as well: each fit makes lists for all workers."""
 
@@ -58,14 +60,15 @@ class Plan:
     design: str = "lhd"
     """Kind and size of the initial design."""
     initial: int = 10
-    random: float = 0.5
+    random: float = 0.6
     """Share of the challengers' time that goes to others than the model's: they keep the search honest where it is wrong."""
-    near: float = 0.3
+    near: float = 0.15
     """Share of these that are drawn near the best; the others are drawn from the whole space."""
     refit: int = 2
     """Challengers between two fits, at least."""
-    fit_share: float = 0.06
-    """Fitting and suggesting may take this share of the target time (Alg. 3: intensify at least as long as they took)."""
+    fit_share: float = 0.08
+    """Fits wait while our own time, that of starting runs included, is above this share of the target time (Alg. 3:
+    intensify at least as long as they took)."""
 
 
 class ModelProposer:
@@ -147,11 +150,12 @@ class ModelProposer:
         return [*self._context.first, *scenario.space.decode(rows)]
 
     def _is_due(self, number: int, history: History) -> bool:
-        """Challengers and runs since the last fit, and enough target time to pay for all fits so far and one more."""
+        """Challengers and runs since the last fit, and enough target time to pay for all of ours so far and one more fit."""
         enough = self._runs_then + max(GROWTH * self._runs_then, RETURNED * self._busy_then)
         if number < self._last_number + self._plan.refit or self._runs < enough:
             return False
-        return self._total_seconds + self._last_seconds <= self._plan.fit_share * history.spent
+        share, fits = self._plan.fit_share * history.spent, self._total_seconds + self._last_seconds
+        return fits <= LEAST * share or self._context.clock() + self._last_seconds <= share
 
     def _refit(self, number: int, history: History, busy: Busy, incumbent: Configuration) -> None:
         began, known = self._context.clock(), len(history) - history.statuses[Status.LOST]  # a replay sees no lost runs

@@ -33,7 +33,7 @@ class Scratch:
                 continue
             with contextlib.suppress(OSError):  # a file system without locks: then nobody can sweep there either
                 fcntl.flock(self._lock, fcntl.LOCK_SH)
-            if self.path.exists():  # nobody swept it before we held it
+            if os.path.exists(self.path):  # nobody swept it before we held it
                 return
             os.close(self._lock)
 
@@ -62,7 +62,7 @@ def sweep(parent: Path | None = None) -> None:
 
 def _remove(path: Path) -> None:
     with contextlib.suppress(OSError):  # most targets leave nothing there
-        path.rmdir()
+        os.rmdir(path)
         return
     with contextlib.suppress(OSError, RecursionError):
         shutil.rmtree(path)

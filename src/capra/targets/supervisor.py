@@ -159,13 +159,15 @@ class Supervised:
         """
         if self._facts is None and self._readable(timeout):
             report = os.read(self.fileno(), 65536)
-            waiting = _decode(report)
-            if waiting is not None and waiting.waiting:
-                return waiting
-            report += self._report.read()
+            facts = _decode(report)
+            if facts is not None and facts.waiting:
+                return facts
+            if rest := self._report.read():
+                report += rest
+                facts = _decode(report)
             self._hang_up()
             code = self._exit_code()
-            self._facts = _decode(report) or self._lost(report, code)
+            self._facts = facts or self._lost(report, code)
         return self._facts
 
     def _exit_code(self) -> int:
