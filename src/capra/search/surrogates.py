@@ -21,7 +21,7 @@ Maker = Callable[[NDArray[np.int64], int, float | None], Surrogate]
 
 _SmoothForest = partial(CensoredForest, n_trees=30, min_leaf=5, feature_fraction=1 / 3, refits=2)
 """Smoother than with the forest's own defaults, which are SMAC's: most configurations have a single run, full of luck. Two
-refits, half the time of four or five: what the third changes is less than what another seed does (docs/models.md)."""
+refits, half the time of four or five: what the third changes is less than what another seed does (docs/architecture.md)."""
 
 
 def _forest(censoring: Literal["sample", "mean"], make: Callable[..., CensoredForest] = _SmoothForest) -> Maker:
