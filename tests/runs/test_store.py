@@ -9,6 +9,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -129,6 +130,26 @@ def test_many_at_once(path: Path) -> None:
         assert [run.request.seed for run in store.runs()] == [4, 3, 2, 1, 0]
         assert store.lease_many([]) == []
         assert store.finish_many([]) == []
+    assert check(path) == []
+
+
+@pytest.mark.parametrize("write", [lambda store: store.lease(ask(9)), Store.catch_up], ids=["lease", "catch_up"])
+def test_an_outcome_may_wait_for_what_is_written_next(path: Path, write: Callable[[Store], object]) -> None:
+    """What a reader sees is what is left should we be killed."""
+    with Store.create(path, META) as store:
+        leases = store.lease_many([(ask(n), "") for n in range(2)])
+        done = store.finish(1, 1, solved(), 1.0, {"wall": [1.0]}, at_once=False)
+        assert done is not None
+        assert store.finish(1, 1, solved(3.0), 1.5, at_once=False) is None, "once, written or not"
+        with Store.read(path) as seen:
+            assert (list(seen.runs()), seen.open_leases(), seen.notes) == ([], leases, {})
+        write(store)
+        with Store.read(path) as seen:
+            assert (list(seen.runs()), seen.notes) == ([done], {"wall": [1.0]})
+            assert seen.open_leases()[0] == leases[1]
+        last = store.finish(2, 1, solved(), 2.0, at_once=False)
+    with Store.read(path) as seen:
+        assert list(seen.runs()) == [done, last], "closing writes the rest"
     assert check(path) == []
 
 
