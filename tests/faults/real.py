@@ -1,8 +1,8 @@
 """A tuning with real processes, to be disturbed: ``python -m tests.faults.real FOLDER SECONDS [SCHEDULER]``. Resumes what is there.
 
 Lognormal runtimes; two workers here, or those of a Dask scheduler. Every result is handed to the store twice, and once more
-much later; so is what a cluster's workers say. Each accepted run is acknowledged by a line ``POSITION TIME`` on the
-standard output, flushed; ``fenced N`` counts answers that the engine ignored; the last line is FINISHED. It comes when the
+much later; so is what a cluster's workers say. Each accepted run is acknowledged, once it is written, by a line ``POSITION TIME``
+on the standard output, flushed; ``fenced N`` counts answers that the engine ignored; the last line is FINISHED. It comes when the
 seconds are used up, or when there is a file STOP beside the folder.
 """
 
@@ -18,6 +18,7 @@ from typing import Any
 import capra
 from capra import keeper
 from capra.errors import StoreError, StoreFull, TargetError
+from capra.runs import Run
 from capra.runs.store import Store
 from capra.tune import Tuning
 
@@ -56,22 +57,24 @@ def say(*words: object) -> None:
     sys.stdout.flush()
 
 
-def hand_in_twice() -> None:
-    """Results arrive twice, and once more when nobody waits for them; that must change nothing. What was accepted is said."""
+def hand_in_twice() -> list[Run]:
+    """Results arrive twice, and once more when nobody waits for them; that must change nothing. What was accepted is listed."""
     finish = Store.finish
     earlier: deque[Any] = deque()
+    accepted: list[Run] = []
 
-    def twice(self: Store, *result: Any) -> Any:
-        run = finish(self, *result)
+    def twice(self: Store, *result: Any, **how: Any) -> Any:
+        run = finish(self, *result, **how)
         earlier.append(result)
         late = earlier.popleft() if len(earlier) > LATE_RESULTS else result
-        if any(finish(self, *again) is not None for again in (result, late)):
+        if any(finish(self, *again, **how) is not None for again in (result, late)):
             raise SystemExit("a result was accepted twice")
         if run is not None:
-            say(run.order, repr(run.outcome.time))
+            accepted.append(run)
         return run
 
     Store.finish = twice  # type: ignore[method-assign]
+    return accepted
 
 
 def hear_twice() -> None:
@@ -101,7 +104,7 @@ def explained(error: Exception, expected: str, code: int) -> int:
 def main(folder: Path, seconds: float, scheduler: str | None) -> None:
     faulthandler.register(signal.SIGUSR1)  # whoever waits for us in vain can see where we are
     keeper.LEAST_SPACE = 0  # the disk is meant to be small
-    hand_in_twice()
+    accepted = hand_in_twice()
     how: dict[str, Any] = {"workers": WORKERS}
     if scheduler is not None:
         hear_twice()
@@ -109,6 +112,9 @@ def main(folder: Path, seconds: float, scheduler: str | None) -> None:
     fenced = [0]
 
     def watch(tuning: Tuning) -> None:
+        for run in accepted:  # whoever watches is called when all of them are written
+            say(run.order, repr(run.outcome.time))
+        accepted.clear()
         if (folder.parent / STOP).exists():
             tuning.stop()
         if (now := getattr(tuning.engine, "fenced", 0)) > fenced[0]:

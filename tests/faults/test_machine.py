@@ -188,10 +188,11 @@ def test_parameters_that_crash_are_blamed(tmp_path: Path) -> None:
 
 def test_crashes_that_look_different_are_the_parameters(tmp_path: Path) -> None:
     words = "alpha beta gamma delta epsilon zeta eta theta".split()
+    pairs = [f"{one} {other}" for one in words for other in words]  # so many that no five in a row are alike by chance
 
     def fragile(request: RunRequest) -> Outcome:
         x = float(request.config["x"])
-        return crash(request, words[int(800 * x) % 8]) if x < 0.88 else lognormal(request)
+        return crash(request, pairs[int(6400 * x) % 64]) if x < 0.88 else lognormal(request)
 
     result = tune(small(fragile))
     assert sum(run.outcome.status is Status.CRASHED for run in result.history) > 5 * ALIKE
