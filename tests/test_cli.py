@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -314,14 +313,17 @@ def test_an_interrupt_exits_130(folder: Path) -> None:
 
 
 def interrupted(pid: int, terminal: int) -> int:
-    """Ctrl-C until it has ended: Python sees one that comes just before it reads only after the answer. Its status."""
-    ended = status = 0
-    while not ended:
-        with suppress(OSError):  # it has ended since we looked
-            os.write(terminal, b"\x03")
-        time.sleep(0.2)
-        ended, status = os.waitpid(pid, os.WNOHANG)
-    return status
+    """How it ends by Ctrl-C. Python sees one that comes just before it reads only after the answer; so there may be another."""
+    for _ in range(3):
+        os.write(terminal, b"\x03")
+        until = time.monotonic() + 10.0
+        while time.monotonic() < until:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                return status
+            time.sleep(0.05)
+    os.kill(pid, signal.SIGKILL)
+    return os.waitpid(pid, 0)[1]
 
 
 def in_terminal(arguments: list[str], cwd: Path, answers: list[str]) -> str:
